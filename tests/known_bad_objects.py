@@ -5,12 +5,12 @@ from torch import Tensor
 
 from videopred.eval.object_metric import ObjectMetric, pooled
 from videopred.eval.object_settings import CountConfig, MissedConfig, PositionConfig
+from videopred.eval.objects import Objects
 from videopred.eval.positions import Count, Missed, Position
-from videopred.eval.scene import Scene
 
 
 class PositionInSinglePrecision(Position):
-    def measure(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def measure(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         return {key: values.float() for key, values in super().measure(predicted, true).items()}
 
 
@@ -21,7 +21,7 @@ class CountUpsideDown(Count):
 class PositionByNumber(Position):
     """Takes the first predicted object for the first true one."""
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         apart = (predicted.positions[:, 1:, : true.positions.shape[2]] - true.positions[:, 1:]).norm(dim=-1)
         return pooled(apart, ~apart.isnan())
 
@@ -29,7 +29,7 @@ class PositionByNumber(Position):
 class MissedInTheBatch(Missed):
     """Gives every clip the misses of all."""
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         measured = super().compare(predicted, true)
         return {key: values.sum(0, keepdim=True).expand_as(values) for key, values in measured.items()}
 
@@ -49,7 +49,7 @@ class MissedOfTheFirstDraw(Missed):
 
 
 class PositionInPlace(Position):
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         true.positions.add_(torch.ones(()))
         return super().compare(predicted, true)
 
@@ -57,7 +57,7 @@ class PositionInPlace(Position):
 class PositionOfAnything(Position):
     """Does not look at what it is given."""
 
-    def measure(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def measure(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         nothing = true.positions.new_zeros(true.positions.shape[:2])
         return {"total": nothing, "count": nothing}
 
@@ -69,7 +69,7 @@ BAD_OBJECT_METRICS: dict[str, ObjectMetric] = {
     "check_a_clip_stands_alone": MissedInTheBatch(MissedConfig()),
     "check_weights_count_clips": MissedOfEachClip(MissedConfig()),
     "check_draws_are_reduced_each": MissedOfTheFirstDraw(MissedConfig()),
-    "check_leaves_scenes_alone": PositionInPlace(PositionConfig()),
+    "check_leaves_objects_alone": PositionInPlace(PositionConfig()),
     "check_refusals": PositionOfAnything(PositionConfig()),
 }
 """The check that must catch it -> the broken metric."""

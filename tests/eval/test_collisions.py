@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from object_scenes import as_predicted, true_scene
+from made_up_objects import as_predicted, true_objects
 
 from videopred.eval import make_metric
 from videopred.eval.object_settings import CollisionBCEConfig
 
-TRUE = true_scene()
+TRUE = true_objects()
 METRIC = make_metric("collision-bce")
 
 

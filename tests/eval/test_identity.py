@@ -5,19 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from object_scenes import BALLS, STEPS, as_predicted, cut, drawn, hide, lost, swapped, true_scene
+from made_up_objects import BALLS, STEPS, as_predicted, cut, drawn, hide, lost, swapped, true_objects
 from trackeval.metrics import CLEAR
 
 from videopred.eval import make_metric
 from videopred.eval.identity import occlusions
 from videopred.eval.matching import distances, gates
 from videopred.eval.object_settings import SurvivalConfig
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 
-TRUE = true_scene()
+TRUE = true_objects()
 
 
-def switches(predicted: Scene, true: Scene = TRUE) -> list[float]:
+def switches(predicted: Objects, true: Objects = TRUE) -> list[float]:
     metric = make_metric("switches")
     return metric.reduce(metric.measure(predicted, true)).tolist()
 
@@ -32,7 +32,7 @@ def test_who_is_found_again_on_another_track_has_switched():
     positions = torch.cat([TRUE.positions, nowhere], 2)
     positions[:, 3:, 0] = torch.nan
     positions[:, 5:, 4] = TRUE.positions[:, 5:, 0]
-    assert switches(Scene(positions)) == [0.0] * 4 + [1.0] + [0.0] * 2
+    assert switches(Objects(positions)) == [0.0] * 4 + [1.0] + [0.0] * 2
 
 
 def test_staying_is_preferred_to_being_nearer():
@@ -40,10 +40,10 @@ def test_staying_is_preferred_to_being_nearer():
     positions = torch.cat([TRUE.positions, TRUE.positions[:, :, :1]], 2)
     positions[:, 3:, 0] += torch.tensor([1.2, 0.0])
     positions[:, :3, 4] = torch.nan
-    assert switches(Scene(positions)) == [0.0] * STEPS
+    assert switches(Objects(positions)) == [0.0] * STEPS
 
 
-def random_scenes(seed: int) -> tuple[Scene, Scene]:
+def random_objects(seed: int) -> tuple[Objects, Objects]:
     """Balls that wander and vanish, and tracks that follow them badly."""
     random = torch.Generator().manual_seed(seed)
 
@@ -56,12 +56,12 @@ def random_scenes(seed: int) -> tuple[Scene, Scene]:
     ours[:, frames // 2 :] = ours[:, frames // 2 :, torch.randperm(tracks, generator=random)]
     for places in (true, ours):
         places[torch.rand(places.shape[:3], generator=random) < 0.2] = torch.nan
-    return Scene(ours), Scene(true, radius=torch.full((clips, balls), 2.0).double())
+    return Objects(ours), Objects(true, radius=torch.full((clips, balls), 2.0).double())
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_switches_are_those_of_trackeval(seed):
-    predicted, true = random_scenes(seed)
+    predicted, true = random_objects(seed)
     ours = make_metric("switches").measure(predicted, true)["total"].sum(1)
     for clip in range(len(ours)):
         theirs = CLEAR({"PRINT_CONFIG": False}).eval_sequence(
@@ -70,11 +70,11 @@ def test_switches_are_those_of_trackeval(seed):
         assert theirs["IDSW"] == ours[clip] > 0
 
 
-def as_sequence(predicted: Scene, true: Scene) -> dict[str, object]:
+def as_sequence(predicted: Objects, true: Objects) -> dict[str, object]:
     """One clip as trackeval wants it: a similarity of 0.5 is a distance of one radius."""
     apart = distances(predicted.positions, true.positions)[0]
     similarity = (1 - apart / (2 * gates(true)[0, :, None])).clamp(min=0).numpy()
-    there, found = (~scene.positions[0].isnan().any(-1).numpy() for scene in (true, predicted))
+    there, found = (~objects.positions[0].isnan().any(-1).numpy() for objects in (true, predicted))
     frames = range(len(there))
     return {
         "gt_ids": [np.flatnonzero(there[t]) for t in frames],
@@ -97,7 +97,7 @@ def test_a_track_survives_when_its_ball_comes_out_on_it():
     assert events.exit_error == pytest.approx([0])
 
 
-def by_length(name: str, predicted: Scene, true: Scene) -> dict[int, float]:
+def by_length(name: str, predicted: Objects, true: Objects) -> dict[int, float]:
     metric = make_metric(name)
     values = metric.reduce(metric.measure(predicted, true)).tolist()
     return {length: value for length, value in enumerate(values, 1) if value == value}
@@ -109,8 +109,8 @@ def test_survival_and_exit_are_by_length():
     positions = as_predicted(true).positions.clone()
     positions[0, 4:, 0] += torch.tensor([0.7, 0.0])
     positions[2, 5:, 2] = torch.nan
-    assert by_length("survival", Scene(positions), true) == {1: 1.0, 3: 0.5}
-    assert by_length("exit-error", Scene(positions), true) == {1: pytest.approx(0.7), 3: pytest.approx(0)}
+    assert by_length("survival", Objects(positions), true) == {1: 1.0, 3: 0.5}
+    assert by_length("exit-error", Objects(positions), true) == {1: pytest.approx(0.7), 3: pytest.approx(0)}
 
 
 def test_who_comes_out_on_its_track_and_leaves_it_at_once_has_not_survived():
@@ -118,7 +118,7 @@ def test_who_comes_out_on_its_track_and_leaves_it_at_once_has_not_survived():
     true = hide(TRUE, 0, 1, slice(2, 4))
     positions = as_predicted(true).positions.clone()
     positions[0, 5:, 1] = torch.nan
-    assert by_length("survival", Scene(positions), true) == {2: 0.0}
+    assert by_length("survival", Objects(positions), true) == {2: 0.0}
 
 
 def test_who_comes_out_as_another_has_not_survived():
@@ -127,9 +127,9 @@ def test_who_comes_out_as_another_has_not_survived():
     predicted = as_predicted(true)
     positions = predicted.positions.clone()
     positions[0, 5:] = positions[0, 5:, [1, 0, 2, 3]]
-    assert by_length("survival", Scene(positions), true) == {2: 0.0}
+    assert by_length("survival", Objects(positions), true) == {2: 0.0}
     apart = (TRUE.positions[0, 5, 0] - TRUE.positions[0, 5, 1]).norm().item()
-    assert by_length("exit-error", Scene(positions), true) == {2: pytest.approx(apart)}
+    assert by_length("exit-error", Objects(positions), true) == {2: pytest.approx(apart)}
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_it_is_out_when_half_of_it_is_seen():
     true = replace(TRUE, visibility=visibility)
     positions = TRUE.positions.clone()
     positions[0, 4, 0] += 99
-    assert by_length("survival", Scene(positions), true) == {2: 1.0}
-    assert by_length("exit-error", Scene(positions), true) == {2: 0.0}
-    assert by_length("survival", Scene(TRUE.positions), true) == {2: 1.0}
+    assert by_length("survival", Objects(positions), true) == {2: 1.0}
+    assert by_length("exit-error", Objects(positions), true) == {2: 0.0}
+    assert by_length("survival", Objects(TRUE.positions), true) == {2: 1.0}
 
 
 @pytest.mark.parametrize(("again", "lengths"), [(5, []), (6, [1])])
@@ -175,8 +175,8 @@ def test_short_occlusions_can_be_left_out():
 
 
 def test_hiding_hides():
-    scene = hide(TRUE, 0, 2, slice(2, 4))
-    assert scene.seen.sum() == TRUE.seen.sum() - 2
-    assert not (scene.masks[0, 2:4] == 3).any()
+    objects = hide(TRUE, 0, 2, slice(2, 4))
+    assert objects.seen.sum() == TRUE.seen.sum() - 2
+    assert not (objects.masks[0, 2:4] == 3).any()
     assert drawn(TRUE.positions, TRUE.radius).seen.all()
     assert TRUE.positions.shape[2] == BALLS

@@ -4,15 +4,15 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
+from made_up_objects import objects_with_hidden
 from metric_checks import films
-from object_scenes import scene_with_hidden
 from pretended_device import assert_same_there
 from torch import Tensor
 
 from videopred.eval import METRICS, OBJECT_METRICS, make_metric
 from videopred.eval.metric import Metric
+from videopred.eval.objects import Objects
 from videopred.eval.pixel import MSE
-from videopred.eval.scene import Scene
 from videopred.eval.settings import MSEConfig
 
 
@@ -40,10 +40,10 @@ def test_a_metric_that_forgets_the_device_is_noticed():
         assert_same_there(lambda device: measured(MSEOfABorder(MSEConfig()), device))
 
 
-def scene_on(device: torch.device) -> Scene:
-    scene = scene_with_hidden()
-    values = {field.name: getattr(scene, field.name) for field in fields(scene)}
-    return replace(scene, **{name: value.to(device) for name, value in values.items() if isinstance(value, Tensor)})
+def objects_on(device: torch.device) -> Objects:
+    objects = objects_with_hidden()
+    values = {field.name: getattr(objects, field.name) for field in fields(objects)}
+    return replace(objects, **{name: value.to(device) for name, value in values.items() if isinstance(value, Tensor)})
 
 
 @pytest.mark.parametrize("name", OBJECT_METRICS)
@@ -51,7 +51,7 @@ def test_an_object_metric(name):
     metric = make_metric(name)
 
     def found(device: torch.device) -> Tensor:
-        true = scene_on(device)
+        true = objects_on(device)
         predicted = replace(true, positions=true.positions + 0.25, own_masks=true.masks)
         return metric.reduce(metric.measure(predicted, true))
 

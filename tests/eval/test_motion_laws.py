@@ -4,24 +4,24 @@ from dataclasses import replace
 
 import pytest
 import torch
-from object_scenes import HEIGHT, STEPS, WIDTH, as_predicted, true_scene
+from made_up_objects import HEIGHT, STEPS, WIDTH, as_predicted, true_objects
 
 from videopred.eval import make_metric
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 
-TRUE = true_scene()
+TRUE = true_objects()
 
 
-def score(name: str, predicted: Scene, true: Scene = TRUE) -> torch.Tensor:
+def score(name: str, predicted: Objects, true: Objects = TRUE) -> torch.Tensor:
     metric = make_metric(name)
     return metric.reduce(metric.measure(predicted, true))
 
 
-def flight(start: list[list[float]], velocity: list[list[float]], mass: list[float], frames: int = 6) -> Scene:
+def flight(start: list[list[float]], velocity: list[list[float]], mass: list[float], frames: int = 6) -> Objects:
     """Balls of radius 2 that fly straight, in one clip of 33 x 47 px frames."""
     time = torch.arange(frames).double().view(-1, 1, 1)
     positions = torch.tensor(start).double() + time * torch.tensor(velocity).double()
-    return Scene(
+    return Objects(
         positions=positions.unsqueeze(0),
         masks=torch.zeros((1, frames, HEIGHT, WIDTH), dtype=torch.uint8),
         radius=torch.full((1, len(start)), 2.0).double(),
@@ -31,9 +31,9 @@ def flight(start: list[list[float]], velocity: list[list[float]], mass: list[flo
 
 def test_half_the_speed_is_a_quarter_of_the_energy():
     slow = TRUE.positions[:, :1] + (TRUE.positions - TRUE.positions[:, :1]) / 2
-    assert score("energy", Scene(slow)) == pytest.approx([0.75] * STEPS)
+    assert score("energy", Objects(slow)) == pytest.approx([0.75] * STEPS)
     fast = TRUE.positions[:, :1] + (TRUE.positions - TRUE.positions[:, :1]) * 2
-    assert score("energy", Scene(fast)) == pytest.approx([3.0] * STEPS)
+    assert score("energy", Objects(fast)) == pytest.approx([3.0] * STEPS)
 
 
 def test_energy_by_hand():
@@ -41,16 +41,16 @@ def test_energy_by_hand():
     true = flight([[9, 9], [30, 20]], [[1, 0], [0, 0.5]], [1, 6])
     stops = true.positions.clone()
     stops[0, 3:, 1] = stops[0, 3, 1]
-    assert score("energy", Scene(stops), true) == pytest.approx([0, 0, 0, 0.6, 0.6])
+    assert score("energy", Objects(stops), true) == pytest.approx([0, 0, 0, 0.6, 0.6])
 
 
 def test_energy_is_of_what_was_found_and_moves():
     true = flight([[9, 9], [30, 20], [20, 9]], [[1, 0], [0, 0.5], [0, 0]], [1, 6, torch.inf])
     some = true.positions.clone()
     some[0, 3, 1] = torch.nan
-    assert score("energy", Scene(some), true) == pytest.approx([0] * 5)
+    assert score("energy", Objects(some), true) == pytest.approx([0] * 5)
     some[0, :, 0] = torch.nan
-    assert score("energy", Scene(some), true).isnan().tolist() == [False, False, True, True, False]
+    assert score("energy", Objects(some), true).isnan().tolist() == [False, False, True, True, False]
 
 
 def test_energy_is_of_steps_between_frames_that_show_the_ball():
@@ -60,7 +60,7 @@ def test_energy_is_of_steps_between_frames_that_show_the_ball():
     true.visibility[0, 3, 1] = 0
     thought = true.positions.clone()
     thought[0, 3, 1] += 5
-    assert score("energy", Scene(thought), true) == pytest.approx([0] * 5)
+    assert score("energy", Objects(thought), true) == pytest.approx([0] * 5)
 
 
 def test_a_contact_keeps_momentum_and_a_turn_does_not():
@@ -68,13 +68,13 @@ def test_a_contact_keeps_momentum_and_a_turn_does_not():
     true = flight([[15, 15], [25, 15]], [[1, 0], [-1, 0]], [3, 3], frames=7)
     bounce = true.positions.clone()
     bounce[0, 4:] = torch.tensor([[[17.5, 15], [22.5, 15]], [[16.5, 15], [23.5, 15]], [[15.5, 15], [24.5, 15]]])
-    values = score("momentum", Scene(bounce), true)
+    values = score("momentum", Objects(bounce), true)
     assert values[0].isnan()  # a change needs three frames
     assert values[1:] == pytest.approx([0] * 5, abs=1e-12)
     turn = true.positions.clone()
     turn[0, 4:, 0, 0] = torch.tensor([17.0, 16, 15])
     # From -3 + 3 to -3 - 3 along x, of 6 in all.
-    assert score("momentum", Scene(turn), true)[1:] == pytest.approx([0, 0, 1, 0, 0])
+    assert score("momentum", Objects(turn), true)[1:] == pytest.approx([0, 0, 1, 0, 0])
 
 
 def test_momentum_is_not_asked_for_at_walls_nor_of_some_of_the_balls():
@@ -85,7 +85,7 @@ def test_momentum_is_not_asked_for_at_walls_nor_of_some_of_the_balls():
     assert score("momentum", as_predicted(nearer), nearer).isnan().tolist() == [True, False, False, True, True]
     gone = near.positions.clone()
     gone[0, 3, 1] = torch.nan
-    assert score("momentum", Scene(gone), near).isnan().tolist() == [True, False, True, True, True]
+    assert score("momentum", Objects(gone), near).isnan().tolist() == [True, False, True, True, True]
     fixed = replace(near, mass=torch.tensor([[1.0, torch.inf]]).double())
     assert score("momentum", as_predicted(fixed), fixed).isnan().all()
 
@@ -95,7 +95,7 @@ def test_momentum_is_a_share_of_that_of_both_steps():
     true = flight([[9, 9], [20, 20]], [[1, 0], [0, 0.5]], [1, 6])
     faster = true.positions.clone()
     faster[0, 3:, 0, 0] += torch.tensor([2.0, 4, 6])
-    assert score("momentum", Scene(faster), true)[1:] == pytest.approx([0, 0.4, 0, 0])
+    assert score("momentum", Objects(faster), true)[1:] == pytest.approx([0, 0.4, 0, 0])
 
 
 def test_where_all_rest_nothing_can_be_said_of_momentum():

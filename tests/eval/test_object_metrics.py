@@ -4,12 +4,12 @@ from dataclasses import fields, replace
 
 import pytest
 from known_bad_objects import BAD_OBJECT_METRICS
+from made_up_objects import CLIPS, as_predicted, objects_with_hidden
 from object_metric_checks import CHECKS
-from object_scenes import CLIPS, as_predicted, scene_with_hidden
 
 from videopred.eval import METRICS, OBJECT_METRICS, make_metric
 from videopred.eval.object_settings import CountConfig, KeptConfig
-from videopred.eval.scene import TRUTH, Scene
+from videopred.eval.objects import TRUTH, Objects
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -45,16 +45,16 @@ def test_a_horizon_of_one_frame_is_enough(name):
     """But for what takes several to lose a clip, unless it is told that one will do."""
     settings_class, _ = OBJECT_METRICS[name]
     settings = settings_class(frames=1) if issubclass(settings_class, KeptConfig) else None
-    true, metric = scene_with_hidden(), make_metric(name, settings)
-    measured = metric.measure(*(one_frame_ahead(scene) for scene in (as_predicted(true), true)))
+    true, metric = objects_with_hidden(), make_metric(name, settings)
+    measured = metric.measure(*(one_frame_ahead(objects) for objects in (as_predicted(true), true)))
     assert {values.shape for values in measured.values()} == {(CLIPS, 1)}
 
 
-def one_frame_ahead(scene: Scene) -> Scene:
+def one_frame_ahead(objects: Objects) -> Objects:
     """The first two frames: the last observed one, and the first predicted one."""
-    over_time = {field.name for field in fields(scene)} - {"radius", "mass"}
-    known = {name: getattr(scene, name) for name in over_time}
-    return replace(scene, **{name: values[:, :2] for name, values in known.items() if values is not None})
+    over_time = {field.name for field in fields(objects)} - {"radius", "mass"}
+    known = {name: getattr(objects, name) for name in over_time}
+    return replace(objects, **{name: values[:, :2] for name, values in known.items() if values is not None})
 
 
 def test_no_name_means_two_metrics():

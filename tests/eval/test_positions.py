@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from object_scenes import (
+from made_up_objects import (
     BALLS,
     CLIPS,
     RADIUS,
@@ -15,19 +15,19 @@ from object_scenes import (
     lost,
     moved,
     swapped,
-    true_scene,
+    true_objects,
 )
 
 from videopred.eval import make_metric
 from videopred.eval.matching import NOBODY, followed, gates, identities, nearest
 from videopred.eval.object_settings import Kept2Config, KeptConfig
+from videopred.eval.objects import Objects
 from videopred.eval.positions import divergence
-from videopred.eval.scene import Scene
 
-TRUE = true_scene()
+TRUE = true_objects()
 
 
-def score(name: str, predicted: Scene, true: Scene = TRUE) -> list[float]:
+def score(name: str, predicted: Objects, true: Objects = TRUE) -> list[float]:
     metric = make_metric(name)
     return metric.reduce(metric.measure(predicted, true)).tolist()
 
@@ -61,14 +61,14 @@ def test_of_a_blank_film_there_is_no_error_to_tell():
 
 def test_one_ball_too_many_counts():
     more = torch.cat([TRUE.positions, TRUE.positions[:, :, :1] + 9], 2)
-    assert score("count", Scene(more)) == [1.0] * STEPS
+    assert score("count", Objects(more)) == [1.0] * STEPS
 
 
 def test_merged_balls_are_one_found_and_one_missed():
     """Both sit where the first one is; the tracker gives the second up."""
     positions = TRUE.positions.clone()
     positions[:, 2:, 1] = torch.nan
-    assert score("missed", Scene(positions)) == [0.0] + [0.25] * 6
+    assert score("missed", Objects(positions)) == [0.0] + [0.25] * 6
 
 
 def test_hidden_balls_do_not_count():
@@ -101,18 +101,18 @@ def test_a_ball_that_comes_out_is_not_taken_for_one_that_somebody_else_is():
     """Ball 1, hidden at first, comes out 1 px from ball 0, whom the only object there was settled to be."""
     places = torch.tensor([[10.0, 9.0], [11.0, 9.0]]).double().expand(1, 3, 2, 2)
     visibility = torch.tensor([[[1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]])
-    true = Scene(places, radius=torch.full((1, 2), 3.0).double(), visibility=visibility)
+    true = Objects(places, radius=torch.full((1, 2), 3.0).double(), visibility=visibility)
     found = torch.tensor([[10.5, 9.0], [30.0, 9.0]]).double().expand(1, 3, 2, 2)
-    assert identities(Scene(found), true).tolist() == [[0, NOBODY]]
+    assert identities(Objects(found), true).tolist() == [[0, NOBODY]]
 
 
 def test_what_is_farther_than_a_radius_is_nobody():
     away = TRUE.positions.clone()
     away[:, :, 3] += torch.tensor([0.0, RADIUS[3] + 0.01])
-    assert torch.equal(identities(Scene(away), TRUE)[:, 3], torch.full((CLIPS,), NOBODY))
-    assert followed(Scene(away), TRUE)[:, :, 3].isnan().all()
-    assert identities(Scene(TRUE.positions[:, :, :0]), TRUE).eq(NOBODY).all()
-    assert followed(Scene(TRUE.positions[:, :, :0]), TRUE).isnan().all()
+    assert torch.equal(identities(Objects(away), TRUE)[:, 3], torch.full((CLIPS,), NOBODY))
+    assert followed(Objects(away), TRUE)[:, :, 3].isnan().all()
+    assert identities(Objects(TRUE.positions[:, :, :0]), TRUE).eq(NOBODY).all()
+    assert followed(Objects(TRUE.positions[:, :, :0]), TRUE).isnan().all()
 
 
 def test_assignment_takes_as_many_pairs_as_are_allowed():
@@ -133,8 +133,8 @@ def test_what_is_not_there_has_no_gate_and_is_not_the_smallest_of_its_clip():
     positions[:, :, 1] = torch.nan
     fewer = replace(TRUE, positions=positions, masks=masks, radius=None)
     assert gates(fewer).isnan().any(0).tolist() == [False, True, False, False]
-    assert divergence(Scene(positions + 0.5), fewer, KeptConfig()).tolist() == [STEPS + 1] * CLIPS
-    assert divergence(Scene(positions + 99), fewer, KeptConfig()).tolist() == [1] * CLIPS
+    assert divergence(Objects(positions + 0.5), fewer, KeptConfig()).tolist() == [STEPS + 1] * CLIPS
+    assert divergence(Objects(positions + 99), fewer, KeptConfig()).tolist() == [1] * CLIPS
 
 
 @pytest.mark.parametrize("frames", [1, 2, 3])
@@ -146,8 +146,8 @@ def test_divergence_is_the_first_of_frames_in_a_row(frames):
     never = STEPS + 1
     expected = {1: [2, never, 5], 2: [4, never, 5], 3: [never, never, 5]}[frames]
     config = KeptConfig(frames=frames)
-    assert divergence(Scene(positions), TRUE, config).tolist() == expected
-    measured = make_metric("kept", config).measure(Scene(positions), TRUE)
+    assert divergence(Objects(positions), TRUE, config).tolist() == expected
+    measured = make_metric("kept", config).measure(Objects(positions), TRUE)
     assert measured["total"].sum(1).tolist() == [step - 1 for step in expected]
 
 
@@ -155,16 +155,16 @@ def test_divergence_needs_the_mean_error_of_seen_objects():
     """One ball of four 9 px off is a mean of 2.25: more than 2 px, less than the smallest radius."""
     positions = TRUE.positions.clone()
     positions[:, 1:, 1] += torch.tensor([9.0, 0.0])
-    assert score("kept-2px", Scene(positions)) == [0.0] * STEPS
-    assert score("kept", Scene(positions)) == [1.0] * STEPS
+    assert score("kept-2px", Objects(positions)) == [0.0] * STEPS
+    assert score("kept", Objects(positions)) == [1.0] * STEPS
     visibility = TRUE.visibility.clone()
     visibility[:, :, 1] = torch.where(torch.arange(1 + STEPS) > 0, 0.0, 1.0)
-    assert score("kept-2px", Scene(positions), replace(TRUE, visibility=visibility)) == [1.0] * STEPS
+    assert score("kept-2px", Objects(positions), replace(TRUE, visibility=visibility)) == [1.0] * STEPS
 
 
 def test_a_horizon_at_which_no_clip_can_be_lost_is_refused():
     """Every row would be kept to the end, however wrong."""
-    far, true = (Scene(positions[:, :3], radius=TRUE.radius) for positions in (TRUE.positions + 50, TRUE.positions))
+    far, true = (Objects(positions[:, :3], radius=TRUE.radius) for positions in (TRUE.positions + 50, TRUE.positions))
     message = r"--horizon must be at least 3 for kept-2px, which .* got 2; .* --metric-settings kept-2px.frames=2$"
     with pytest.raises(ValueError, match=message):
         make_metric("kept-2px").measure(far, true)

@@ -6,25 +6,25 @@ from itertools import permutations
 import numpy as np
 import pytest
 import torch
-from object_scenes import CLIPS, STEPS, as_predicted, blank, lost, swapped, true_scene
+from made_up_objects import CLIPS, STEPS, as_predicted, blank, lost, swapped, true_objects
 from torch import Tensor
 from torchmetrics.functional.clustering import adjusted_rand_score
 
 from videopred.eval import make_metric
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 from videopred.eval.segmentation import contingency, rand_index
 
-TRUE = true_scene()
+TRUE = true_objects()
 
 
-def score(name: str, predicted: Scene, true: Scene = TRUE) -> list[float]:
+def score(name: str, predicted: Objects, true: Objects = TRUE) -> list[float]:
     metric = make_metric(name)
     return metric.reduce(metric.measure(predicted, true)).tolist()
 
 
-def of_masks(ours: Tensor, theirs: Tensor) -> tuple[Scene, Scene]:
+def of_masks(ours: Tensor, theirs: Tensor) -> tuple[Objects, Objects]:
     nowhere = torch.full((*theirs.shape[:2], 1, 2), torch.nan).double()
-    return Scene(nowhere, masks=ours), Scene(nowhere, masks=theirs)
+    return Objects(nowhere, masks=ours), Objects(nowhere, masks=theirs)
 
 
 def random_masks(seed: int) -> tuple[Tensor, Tensor]:

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 import torch
-from object_scenes import BALLS, CLIPS, RADIUS, STEPS, drawn, hide, paint, true_scene
+from made_up_objects import BALLS, CLIPS, RADIUS, STEPS, drawn, hide, paint, true_objects
 from torch import Tensor
 
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 from videopred.eval.tracking import UNEXPECTED, track
 
-TRUE = true_scene()
+TRUE = true_objects()
 NOTHING_COVERS = torch.zeros(CLIPS, dtype=torch.bool)
 
 
-def tracked(film: Tensor, true: Scene = TRUE, speeds: Tensor | None = None, covered: bool = False) -> Scene:
+def tracked(film: Tensor, true: Objects = TRUE, speeds: Tensor | None = None, covered: bool = False) -> Objects:
     places = true.positions[:, 0]
     speeds = true.positions[:, 1] - places if speeds is None else speeds
     return track(film, places, speeds, true.radius, torch.full((len(film),), covered))
@@ -31,13 +31,13 @@ def assert_near(found: Tensor, true: Tensor, px: float) -> None:
 
 
 def test_discs_are_found_to_a_fraction_of_a_pixel_and_their_pixels_are_theirs():
-    scene = tracked(TRUE.film)
-    assert scene.positions.shape == (CLIPS, 1 + STEPS, BALLS + UNEXPECTED, 2)
-    assert scene.positions.dtype == torch.float64
-    assert_near(scene.positions[:, :, :BALLS], TRUE.positions, 0.3)
-    assert scene.positions[:, :, BALLS:].isnan().all()
-    assert torch.equal(scene.masks, TRUE.masks)
-    assert scene.film is TRUE.film
+    objects = tracked(TRUE.film)
+    assert objects.positions.shape == (CLIPS, 1 + STEPS, BALLS + UNEXPECTED, 2)
+    assert objects.positions.dtype == torch.float64
+    assert_near(objects.positions[:, :, :BALLS], TRUE.positions, 0.3)
+    assert objects.positions[:, :, BALLS:].isnan().all()
+    assert torch.equal(objects.masks, TRUE.masks)
+    assert objects.film is TRUE.film
 
 
 @pytest.mark.parametrize("distance", [7.2, 7.5, 8.0])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from object_scenes import HEIGHT, WIDTH, drawn
+from made_up_objects import HEIGHT, WIDTH, drawn
 from test_tracking import assert_near, film_of, tracked
 from torch import Tensor
 
@@ -73,10 +73,10 @@ def test_a_lost_ball_flies_on_past_specks():
     shown[:, 2:8] = torch.nan
     film = film_of(shown, torch.tensor([3.0]))
     film[:, 2:8, 0, 16, 7] = 1
-    scene = tracked(film, drawn(positions, torch.tensor([[3.0]]).double()))
-    assert_near(scene.positions[:, :, :1], shown, 0.3)
-    assert scene.positions[:, :, 1:].isnan().all()
-    assert not scene.masks[:, 2:8].any()
+    objects = tracked(film, drawn(positions, torch.tensor([[3.0]]).double()))
+    assert_near(objects.positions[:, :, :1], shown, 0.3)
+    assert objects.positions[:, :, 1:].isnan().all()
+    assert not objects.masks[:, 2:8].any()
 
 
 def test_a_ball_that_comes_out_as_expected_is_placed_by_its_edge():
@@ -168,9 +168,9 @@ def test_a_large_ball_keeps_the_pixels_that_are_nearer_to_a_small_ones_middle():
     positions = torch.tensor([[[14.5, 16.5], [24.0, 16.5]]]).double().expand(1, 5, 2, 2)
     sizes = torch.tensor([[7.0, 2.0]]).double()
     true = drawn(positions, sizes)
-    scene = tracked(film_of(positions, sizes[0]), true)
-    assert_near(scene.positions[:, :, :2], positions, 0.3)
-    assert torch.equal(scene.masks, true.masks)
+    objects = tracked(film_of(positions, sizes[0]), true)
+    assert_near(objects.positions[:, :, :2], positions, 0.3)
+    assert torch.equal(objects.masks, true.masks)
 
 
 def test_newcomers_that_are_gone_make_room_for_others():
@@ -181,8 +181,8 @@ def test_newcomers_that_are_gone_make_room_for_others():
     for number in range(count):
         at[0, 1 + number, 1 + number] = torch.tensor([6.5 + 11 * (number % 4), 16.5 + 11 * (number // 4)]).double()
     sizes = torch.full((1, 1 + count), 3.0).double()
-    scene = tracked(film_of(at, sizes[0]), drawn(at[:, :, :1], sizes[:, :1]))
-    assert scene.seen[0, 1:].sum(-1).tolist() == [2] * count
+    objects = tracked(film_of(at, sizes[0]), drawn(at[:, :, :1], sizes[:, :1]))
+    assert objects.seen[0, 1:].sum(-1).tolist() == [2] * count
 
 
 def test_a_newcomer_does_not_inherit_the_speed_of_the_one_before():

@@ -17,7 +17,7 @@ from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
 from videopred.judging.batches import Batch, Predicted, read_film
-from videopred.judging.objects import predicted_scene, true_scene
+from videopred.judging.objects import predicted_objects, true_objects
 from videopred.judging.scoring import judge_rows
 from videopred.judging.tally import Tally
 
@@ -93,15 +93,15 @@ def test_a_curtain_hides_balls_and_the_truth_survives_it():
     assert scores.mean("model", "kept") > 0.9
 
 
-def test_scenes_begin_with_the_last_observed_frame():
+def test_objects_begin_with_the_last_observed_frame():
     file = world()
     film = read_film(file, "test", 1, 4)[:, :10]
     batch = Batch(file, "test", 1, film, given=6)
-    true = true_scene(batch)
+    true = true_objects(batch)
     np.testing.assert_array_equal(true.positions.numpy(), file.read("test", "positions", 1, 4)[:, 5:10])
     np.testing.assert_array_equal(true.masks.numpy(), file.read("test", "groups", 1, 4)[:, 5:10])
     np.testing.assert_array_equal(true.radius.numpy(), file.read("test", "objects/radius", 1, 4))
-    predicted = predicted_scene(Predicted(1 - batch.truth), batch, true)
+    predicted = predicted_objects(Predicted(1 - batch.truth), batch, true)
     assert torch.equal(predicted.film[:, 0], film[:, 5])
     assert torch.equal(predicted.film[:, 1:], 1 - film[:, 6:])
 

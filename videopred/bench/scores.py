@@ -15,7 +15,7 @@ from videopred.device import one_thread
 from videopred.eval import make_metric
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import Metric
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 from videopred.systems import peak_memory_bytes
 
 LIGHT = ("mse", "psnr", "bce", "f1")
@@ -95,13 +95,13 @@ def _fg_ari(frames: int, size: int, *, whole: bool) -> Work:
     predicted = true.roll(size // 32, -1)
     metric = make_metric("fg-ari-clip" if whole else "fg-ari")
     nowhere = torch.zeros(_CLIPS, frames + 1, _OBJECTS, 2, dtype=torch.float64)
-    scenes = Scene(positions=nowhere, masks=predicted), Scene(positions=nowhere, masks=true)
+    pair = Objects(positions=nowhere, masks=predicted), Objects(positions=nowhere, masks=true)
     rows = _CLIPS if whole else _CLIPS * frames
     pixels = [masks[:, 1:].reshape(rows, -1) for masks in (predicted, true)]
-    ours = metric.measure(*scenes)["total"]
+    ours = metric.measure(*pair)["total"]
     plain = torch.tensor(plain_fg_ari(*pixels))
     difference = float(((ours[:, -1] if whole else ours.flatten()) - plain).abs().max())
-    return lambda: metric.measure(*scenes), lambda: plain_fg_ari(*pixels), difference
+    return lambda: metric.measure(*pair), lambda: plain_fg_ari(*pixels), difference
 
 
 def _discs(frames: int, size: int) -> Tensor:

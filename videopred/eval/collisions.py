@@ -8,7 +8,7 @@ from torch import Tensor
 from videopred.eval.metric import check_films
 from videopred.eval.object_metric import ObjectMetric
 from videopred.eval.object_settings import CollisionBCEConfig
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 
 
 class CollisionBCE(ObjectMetric):
@@ -36,7 +36,7 @@ class CollisionBCE(ObjectMetric):
         pixels = "sum over pixels that colliding objects had one frame before"
         return f"nats per frame with a collision: {pixels}, predictions clipped to [{low:g}, 1 - {low:g}]"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         assert predicted.film is not None, "what it reads was checked"
         assert true.film is not None, "what it needs was checked"
         assert true.collisions is not None, "what it needs was checked"

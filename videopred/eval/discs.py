@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from videopred.eval.scene import SEEN
+from videopred.eval.objects import SEEN
 
 _REACH = 2.0  # px beyond its radius within which pixels may belong to an object
 _ROUNDS = 4
@@ -23,8 +23,8 @@ _HOLDING_ROUNDS = 12
 
 
 @dataclass
-class Objects:
-    """What is known of the objects of B clips at a frame, of M in each."""
+class Tracks:
+    """What is known at a frame of the objects that are followed: of B clips, M in each."""
 
     place: np.ndarray
     """(B, M, 2) px: where they are, or, if they are lost, are expected to be."""
@@ -69,7 +69,7 @@ def lit_pixels(lit: np.ndarray) -> Pixels:
     return Pixels(clip, row, column, np.full(len(clip), -1))
 
 
-def settle(objects: Objects, pixels: Pixels, wanted: np.ndarray) -> np.ndarray:
+def settle(tracks: Tracks, pixels: Pixels, wanted: np.ndarray) -> np.ndarray:
     """Move the wanted objects, (B, M) bool, to the mean place of their pixels, in place.
 
     Returns:
@@ -81,9 +81,9 @@ def settle(objects: Objects, pixels: Pixels, wanted: np.ndarray) -> np.ndarray:
     pixels.owner[:] = -1
     if not len(columns) or not len(pixels.clip):
         return area
-    there, size = wanted[:, columns][pixels.clip], objects.radius[:, columns][pixels.clip]
+    there, size = wanted[:, columns][pixels.clip], tracks.radius[:, columns][pixels.clip]
     for _ in range(_ROUNDS):
-        centre = objects.place[:, columns][pixels.clip]  # (P, columns, 2)
+        centre = tracks.place[:, columns][pixels.clip]  # (P, columns, 2)
         squared = (pixels.place[:, 0, None] - centre[..., 0]) ** 2 + (pixels.place[:, 1, None] - centre[..., 1]) ** 2
         depth = np.where(there & (squared <= (size + _REACH) ** 2), squared - size**2, np.inf)
         best = depth.argmin(1)
@@ -94,29 +94,29 @@ def settle(objects: Objects, pixels: Pixels, wanted: np.ndarray) -> np.ndarray:
         for axis in range(2):
             total = np.bincount(cell, pixels.place[owned, axis], clips * count).reshape(clips, count)
             mean = total / np.maximum(area, 1)
-            objects.place[..., axis] = np.where(area > 0, mean, objects.place[..., axis])
+            tracks.place[..., axis] = np.where(area > 0, mean, tracks.place[..., axis])
     return area
 
 
-def uncover(objects: Objects, pixels: Pixels, before: np.ndarray, area: np.ndarray, found: np.ndarray) -> None:
+def uncover(tracks: Tracks, pixels: Pixels, before: np.ndarray, area: np.ndarray, found: np.ndarray) -> None:
     """Move the objects that are seen in part to the disc that holds their pixels nearest to where they were expected.
 
     The mean place of what is seen of a half covered disc is 0.4 radii off. In place, and only where something may cover
     objects: elsewhere less area means a smaller or fainter picture of the object, whose middle is its place.
 
     Args:
-        objects: where the mean places of their pixels are.
+        tracks: where the mean places of their pixels are.
         pixels: with their owners.
         before: (B, M, 2) px, where objects were expected.
         area: (B, M), how many pixels each has.
         found: (B, M) bool, which of them are looked at.
     """
-    part = found & objects.covered[:, None] & (area < _WHOLE * np.pi * objects.radius**2)
+    part = found & tracks.covered[:, None] & (area < _WHOLE * np.pi * tracks.radius**2)
     mine = (pixels.owner >= 0) & part[pixels.clip, pixels.owner]
     if not mine.any():
         return
     cell, count = pixels.clip[mine] * part.shape[1] + pixels.owner[mine], part.size
-    centre, size = np.where(part[..., None], before, objects.place).reshape(-1, 2), objects.radius.ravel()[cell]
+    centre, size = np.where(part[..., None], before, tracks.place).reshape(-1, 2), tracks.radius.ravel()[cell]
     for _ in range(_HOLDING_ROUNDS):
         way = pixels.place[mine] - centre[cell]
         length = np.linalg.norm(way, axis=-1)
@@ -124,12 +124,12 @@ def uncover(objects: Objects, pixels: Pixels, before: np.ndarray, area: np.ndarr
         pull = way * (outside / np.maximum(length, 1e-9))[:, None]
         pulls = np.maximum(np.bincount(cell, outside > 0, count), 1)
         centre += np.stack([np.bincount(cell, pull[:, axis], count) / pulls for axis in range(2)], -1)
-    objects.place = centre.reshape(objects.place.shape)
+    tracks.place = centre.reshape(tracks.place.shape)
 
 
-def given_up(objects: Objects, area: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def given_up(tracks: Tracks, area: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Objects (B, M) bool to give up: of two whose pixels are enough for one disc only, the one that has fewer."""
-    size, place = objects.radius, objects.place
+    size, place = tracks.radius, tracks.place
     apart = np.linalg.norm(place[:, :, None] - place[:, None], axis=-1)
     near = apart < (size[:, :, None] + size[:, None]) / 2
     enough = 1.5 * np.pi * np.maximum(size[:, :, None], size[:, None]) ** 2
@@ -146,7 +146,7 @@ def large_enough(area: np.ndarray, radius: np.ndarray) -> np.ndarray:
     return area >= np.maximum(SEEN * np.pi * radius**2, 1)
 
 
-def let_go(objects: Objects, pixels: Pixels) -> None:
+def let_go(tracks: Tracks, pixels: Pixels) -> None:
     """Take their pixels from the objects that were not found."""
     owned = pixels.owner >= 0
-    pixels.owner[owned & ~objects.found[pixels.clip, pixels.owner]] = -1
+    pixels.owner[owned & ~tracks.found[pixels.clip, pixels.owner]] = -1

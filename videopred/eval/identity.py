@@ -11,7 +11,7 @@ from torch import Tensor
 from videopred.eval.matching import NOBODY, assign, distances, gates
 from videopred.eval.object_metric import ObjectMetric, each
 from videopred.eval.object_settings import SurvivalConfig
-from videopred.eval.scene import SEEN, Scene
+from videopred.eval.objects import SEEN, Objects
 
 _STAYS = 1000.0  # worth more than any set of new pairs, whose worth is at most 1 each
 _RECENT = 3  # frames before an occlusion in which the object must have been on a track
@@ -38,7 +38,7 @@ class Switches(ObjectMetric):
     def convention(self) -> str:
         return "objects per clip that change tracks at the step; matched within a radius, keeping tracks first (CLEAR)"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         matched = matches(predicted, true)
         last = _last_known(matched)
         changed = (matched[:, 1:] != NOBODY) & (last[:, :-1] != NOBODY) & (matched[:, 1:] != last[:, :-1])
@@ -70,7 +70,7 @@ class Survival(ObjectMetric):
             f"`step` l: of those hidden for l frames, at least {self.config.shortest}"
         )
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         events = occlusions(predicted, true, self.config)
         return _by_length(events, events.survived.astype(float), np.ones(len(events.clip), bool), true)
 
@@ -95,7 +95,7 @@ class ExitError(Survival):
             f"again; `step` l: of those hidden for l frames, at least {self.config.shortest}"
         )
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         events = occlusions(predicted, true, self.config)
         return _by_length(events, events.exit_error, ~np.isnan(events.exit_error), true)
 
@@ -116,7 +116,7 @@ class Occlusions:
     """(E,) float64, px, of that track when half of the object is seen again; NaN if the track is not there."""
 
 
-def occlusions(predicted: Scene, true: Scene, config: SurvivalConfig) -> Occlusions:
+def occlusions(predicted: Objects, true: Objects, config: SurvivalConfig) -> Occlusions:
     """The occlusions that begin and end within the predicted frames, of objects that were on a track before."""
     matched = matches(predicted, true).cpu().numpy()
     recent = _recent(matched)
@@ -134,7 +134,7 @@ def occlusions(predicted: Scene, true: Scene, config: SurvivalConfig) -> Occlusi
     return Occlusions(*(np.array(c, kind) for c, kind in zip(columns, (int, int, int, bool, float), strict=True)))
 
 
-def matches(predicted: Scene, true: Scene) -> Tensor:
+def matches(predicted: Objects, true: Objects) -> Tensor:
     """The track of each true object in each frame, matched anew: (B, 1 + T, N) int64, NOBODY where none is near."""
     gate, seen = gates(true).unsqueeze(-1), true.seen
     frames = []
@@ -180,7 +180,7 @@ def _hidden_runs(visibility: np.ndarray, config: SurvivalConfig) -> list[tuple[i
     return runs
 
 
-def _by_length(events: Occlusions, values: np.ndarray, counts: np.ndarray, true: Scene) -> dict[str, Tensor]:
+def _by_length(events: Occlusions, values: np.ndarray, counts: np.ndarray, true: Objects) -> dict[str, Tensor]:
     """Measurements (B, T) by length: entry l - 1 sums what is known of the occlusions of l frames."""
     shape = (len(true.positions), true.positions.shape[1] - 1)
     total, count = np.zeros(shape), np.zeros(shape)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 
 NOBODY = -1
 """The number of the predicted object of a true one that has none."""
@@ -50,20 +50,20 @@ def distances(predicted: Tensor, true: Tensor) -> Tensor:
     return (true.unsqueeze(-2) - predicted.unsqueeze(-3)).norm(dim=-1)
 
 
-def gates(true: Scene) -> Tensor:
+def gates(true: Objects) -> Tensor:
     """How far from a true object its match may be: its radius, (B, N) px; without one, that of a disc of its area.
 
     NaN for objects that are not there, or that no mask shows.
     """
     if true.radius is not None:
         return true.radius
-    assert true.masks is not None, "scenes without radii have masks"
+    assert true.masks is not None, "objects without radii have masks"
     number = torch.arange(1, true.positions.shape[2] + 1, device=true.masks.device)
     area = torch.stack([(true.masks == one).sum((2, 3)).amax(1) for one in number], -1)
     return (area.double() / torch.pi).sqrt().masked_fill(area == 0, torch.nan)
 
 
-def identities(predicted: Scene, true: Scene) -> Tensor:
+def identities(predicted: Objects, true: Objects) -> Tensor:
     """Which predicted object each true one is, for the whole clip.
 
     Settled in the last observed frame, by the assignment of least total distance within the gates; objects that are
@@ -98,6 +98,6 @@ def in_true_order(values: Tensor, chosen: Tensor) -> Tensor:
     return torch.where(place == NOBODY, torch.nan, values.gather(2, place.clamp(min=0)))
 
 
-def followed(predicted: Scene, true: Scene) -> Tensor:
+def followed(predicted: Objects, true: Objects) -> Tensor:
     """Places of the predicted objects in the order of the true ones they are: (B, 1 + T, N, 2), NaN where none is."""
     return in_true_order(predicted.positions, identities(predicted, true))

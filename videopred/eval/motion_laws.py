@@ -13,7 +13,7 @@ from torch.nn import functional
 from videopred.eval.matching import followed
 from videopred.eval.object_metric import ObjectMetric, nothing, pooled
 from videopred.eval.object_settings import OverlapsConfig, WallsConfig
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 
 
 class Energy(ObjectMetric):
@@ -35,7 +35,7 @@ class Energy(ObjectMetric):
     def convention(self) -> str:
         return "|predicted / true kinetic energy - 1|, energies from differences of places, added up over clips"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         ours, theirs = followed(predicted, true).diff(dim=1), true.positions.diff(dim=1)
         mass = _moving_mass(true)
         found = ~ours.isnan().any(-1) & ~theirs.isnan().any(-1) & true.seen[:, 1:] & true.seen[:, :-1]
@@ -67,7 +67,7 @@ class Momentum(ObjectMetric):
     def convention(self) -> str:
         return "change of total momentum in a step, divided by the sum of all momenta; only where no wall is near"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         assert true.radius is not None, "what it needs was checked"
         places, there = followed(predicted, true), ~true.positions[:, :1].isnan().any(-1)
         steps, mass = places.diff(dim=1), _moving_mass(true)
@@ -98,7 +98,7 @@ class Overlaps(ObjectMetric):
     def convention(self) -> str:
         return f"share of pairs of found discs that overlap by more than {self.config.tolerance_px:g} px"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         assert true.radius is not None, "what it needs was checked"
         places = followed(predicted, true)[:, 1:]
         pairs = list(combinations(range(places.shape[2]), 2))
@@ -125,20 +125,20 @@ class Walls(ObjectMetric):
     def convention(self) -> str:
         return f"share of found objects that reach more than {self.config.tolerance_px:g} px beyond the frame"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         assert true.radius is not None, "what it needs was checked"
         places = followed(predicted, true)[:, 1:]
         room = (true.radius - self.config.tolerance_px).unsqueeze(1)
         return pooled((~_inside(places, room, true)).double(), ~places.isnan().any(-1))
 
 
-def _moving_mass(true: Scene) -> Tensor:
+def _moving_mass(true: Objects) -> Tensor:
     """(B, 1, N) float64: masses, 0 for what is not there or never moves."""
     assert true.mass is not None, "what it needs was checked"
     return true.mass.nan_to_num(nan=0.0, posinf=0.0).unsqueeze(1)
 
 
-def _inside(places: Tensor, room: Tensor, true: Scene) -> Tensor:
+def _inside(places: Tensor, room: Tensor, true: Objects) -> Tensor:
     """Whether places (B, T, N, 2) are at least `room` (B, T or 1, N) away from every side of the frame; NaN are not."""
     assert true.masks is not None, "what it needs was checked"
     height, width = true.masks.shape[-2:]

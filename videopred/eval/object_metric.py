@@ -1,4 +1,4 @@
-"""What an object metric is: measurements of scenes, pooled over clips at the very end as those of films are."""
+"""What an object metric is: measurements of objects, pooled over clips at the very end as those of films are."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -8,22 +8,22 @@ from torch import Tensor
 
 from videopred.check import require
 from videopred.eval.metric import Quantity
-from videopred.eval.scene import TRUTH, Scene, check_scenes
+from videopred.eval.objects import TRUTH, Objects, check_objects
 
 
 class ObjectMetric(Quantity):
     """A way to compare predicted objects with the true ones; its name is a key in OBJECT_METRICS.
 
-    The first frame of a scene is the last observed one: it says who is who, and is not scored. Frames without a value,
-    such as those in which all objects are hidden, do not count; a step at which no clip has a value is NaN.
+    The first frame is the last observed one: it says who is who, and is not scored. Frames without a value, such as
+    those in which all objects are hidden, do not count; a step at which no clip has a value is NaN.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("positions",)
-    """Names of the truth that it needs, as data files have them; see `scene.TRUTH`."""
+    """Names of the truth that it needs, as data files have them; see `objects.TRUTH`."""
     reads: ClassVar[tuple[str, ...]] = ()
-    """Fields of the predicted scene that it reads beside the positions."""
+    """Fields of the predicted objects that it reads beside the positions."""
 
-    def measure(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def measure(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         """Measurements of every predicted frame.
 
         Args:
@@ -31,12 +31,12 @@ class ObjectMetric(Quantity):
             true: what was there.
 
         Returns:
-            name -> (B, T) float64, for scenes of 1 + T frames.
+            name -> (B, T) float64, for objects in 1 + T frames.
 
         Raises:
-            ValueError: the scenes do not fit together, or the true one lacks what the metric needs.
+            ValueError: the objects do not fit together, or the true ones lack what the metric needs.
         """
-        check_scenes(predicted, true)
+        check_objects(predicted, true)
         for name in self.needs:
             there = getattr(true, TRUTH[name]) is not None
             require(there, f"metric {self.name}", f"have the truth {name}", "none", "score other metrics on this data")
@@ -45,13 +45,13 @@ class ObjectMetric(Quantity):
             require(there, f"metric {self.name}", f"have the predicted {field}", "none", "give them, or leave it out")
         return {key: values.double() for key, values in self.compare(predicted, true).items()}
 
-    def answers(self, predicted: Scene) -> bool:
-        """Whether a predicted scene has all that the metric reads."""
+    def answers(self, predicted: Objects) -> bool:
+        """Whether predicted objects have all that the metric reads."""
         return all(getattr(predicted, field) is not None for field in self.reads)
 
     @abstractmethod
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
-        """Measurements (B, T) of scenes that were checked: what `measure` gives."""
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
+        """Measurements (B, T) of objects that were checked: what `measure` gives."""
 
     def of_sums(self, sums: dict[str, Tensor], clips: Tensor) -> Tensor:
         """`total` over `count`: (..., T) float64; NaN where nothing was counted."""
@@ -73,7 +73,7 @@ def each(values: Tensor) -> dict[str, Tensor]:
     return {"total": values, "count": torch.ones_like(values)}
 
 
-def nothing(true: Scene) -> dict[str, Tensor]:
-    """Measurements for `reduce` of which none counts, for every clip and frame of a true scene."""
+def nothing(true: Objects) -> dict[str, Tensor]:
+    """Measurements for `reduce` of which none counts, for every clip and frame of the true objects."""
     unsaid = true.positions.new_zeros(len(true.positions), true.positions.shape[1] - 1)
     return {"total": unsaid, "count": unsaid}

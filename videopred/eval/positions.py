@@ -7,7 +7,7 @@ from videopred.check import require
 from videopred.eval.matching import followed, gates
 from videopred.eval.object_metric import ObjectMetric, each, pooled
 from videopred.eval.object_settings import KeptConfig
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 
 
 class Position(ObjectMetric):
@@ -29,7 +29,7 @@ class Position(ObjectMetric):
     def convention(self) -> str:
         return "px from the true centre, matched in the last observed frame; mean over the seen objects that were found"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         apart = errors(predicted, true)
         return pooled(apart, true.seen[:, 1:] & ~apart.isnan())
 
@@ -47,7 +47,7 @@ class Missed(ObjectMetric):
     def convention(self) -> str:
         return "share of the seen objects whose own track is absent or more than their radius away"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         near = errors(predicted, true) <= gates(true).unsqueeze(1)
         return pooled((~near).double(), true.seen[:, 1:])
 
@@ -65,7 +65,7 @@ class Count(ObjectMetric):
     def convention(self) -> str:
         return "|objects found - objects seen| in a frame, mean over clips"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         found, there = predicted.seen[:, 1:].sum(-1), true.seen[:, 1:].sum(-1)
         return each((found - there).abs())
 
@@ -100,7 +100,7 @@ class Kept(ObjectMetric):
         fix = f"give a longer one, or --metric-settings {self.name}.frames={horizon}"
         require(horizon >= frames, "--horizon", must, horizon, fix)
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         horizon = true.positions.shape[1] - 1
         self.check_horizon(horizon)
         lost_at = divergence(predicted, true, self.config)
@@ -115,12 +115,12 @@ class Kept2(Kept):
     label = "kept 2px"
 
 
-def errors(predicted: Scene, true: Scene) -> Tensor:
+def errors(predicted: Objects, true: Objects) -> Tensor:
     """Distance (B, T, N), px, of true objects from their own tracks in predicted frames; NaN where one is absent."""
     return (followed(predicted, true) - true.positions)[:, 1:].norm(dim=-1)
 
 
-def divergence(predicted: Scene, true: Scene, config: KeptConfig) -> Tensor:
+def divergence(predicted: Objects, true: Objects, config: KeptConfig) -> Tensor:
     """The step, from 1, at which each clip is lost; T + 1 if it is not within its T steps. (B,) int64.
 
     T must be at least as many steps as it takes to lose one.

@@ -11,14 +11,14 @@ from torch.nn import functional
 from videopred.check import complaint, require
 from videopred.eval.matching import assign
 from videopred.eval.object_metric import ObjectMetric
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 
 OWN = ("own_masks",)
-"""What metrics of a model's own masks read of the predicted scene."""
+"""What metrics of a model's own masks read of the predicted objects."""
 
 
 class Segmentation(ObjectMetric):
-    """A way to compare predicted masks with the true ones, those that a field of the predicted scene holds."""
+    """A way to compare predicted masks with the true ones, those that a field of the predicted objects holds."""
 
     higher_is_better = True
     decimals = 3
@@ -32,7 +32,7 @@ class Segmentation(ObjectMetric):
         whose = "of the model's own masks, not of objects found in its pictures: " if self.reads == OWN else ""
         return whose + self.rule
 
-    def table_of(self, predicted: Scene, true: Scene, *, background: bool) -> Tensor:
+    def table_of(self, predicted: Objects, true: Objects, *, background: bool) -> Tensor:
         """`contingency` of the predicted frames."""
         (field,) = self.reads
         return contingency(*_masks(getattr(predicted, field), true.masks), background=background)
@@ -55,7 +55,7 @@ class FGARI(Segmentation):
     range = (-0.5, 1.0)
     rule = "over pixels of true objects in each frame; frames with fewer than two objects do not count"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         return self._of(self.table_of(predicted, true, background=False))
 
     def _of(self, table: Tensor) -> dict[str, Tensor]:
@@ -70,7 +70,7 @@ class FGARIClip(FGARI):
     label = "FG-ARI clip"
     rule = "over pixels of true objects in all predicted frames up to the step, which masks must follow"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         return self._of(self.table_of(predicted, true, background=False).cumsum(1))
 
 
@@ -85,7 +85,7 @@ class MeanIoU(Segmentation):
     range = (0.0, 1.0)
     rule = "mean over true objects in sight, each with one predicted mask by Hungarian matching in the frame"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+    def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         table = self.table_of(predicted, true, background=True)
         areas, ours = table.sum(-1)[..., 1:], table.sum(-2)[..., 1:]
         common = table[..., 1:, 1:]

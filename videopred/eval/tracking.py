@@ -1,4 +1,4 @@
-"""From a film to a scene: objects found by their pixels and followed from frame to frame.
+"""From a film to its objects: found by their pixels and followed from frame to frame.
 
 A pixel is lit from half of white on. In every frame each object that was found in the one before is expected where
 constant velocity takes it, and its disc is fitted to the lit pixels, see `discs`. Where two objects share pixels that
@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from videopred.eval.discs import Objects, Pixels, given_up, large_enough, let_go, lit_pixels, settle, uncover
-from videopred.eval.scene import Scene
+from videopred.eval.discs import Pixels, Tracks, given_up, large_enough, let_go, lit_pixels, settle, uncover
+from videopred.eval.objects import Objects
 
 LIT = 0.5
 UNEXPECTED = 4
@@ -30,7 +30,7 @@ _IN_PLANE = np.zeros((3, 3, 3), int)  # neighbours along rows and columns, withi
 _IN_PLANE[1] = ((0, 1, 0), (1, 1, 1), (0, 1, 0))
 
 
-def track(film: Tensor, places: Tensor, velocities: Tensor, radius: Tensor, covered: Tensor) -> Scene:
+def track(film: Tensor, places: Tensor, velocities: Tensor, radius: Tensor, covered: Tensor) -> Objects:
     """The objects of a film.
 
     Args:
@@ -41,32 +41,32 @@ def track(film: Tensor, places: Tensor, velocities: Tensor, radius: Tensor, cove
         covered: (B,) bool: whether something in the clip may cover objects, so that less of them is seen.
 
     Returns:
-        A scene with the film, positions (B, 1 + T, N + UNEXPECTED, 2), NaN where an object was not found, and masks
+        They hold the film, positions (B, 1 + T, N + UNEXPECTED, 2), NaN where an object was not found, and masks
         that give each lit pixel to its object. The first N objects are the true ones, as long as they are followed.
     """
     lit = (film.amax(2) >= LIT).cpu().numpy()
     clips, frames, height, width = lit.shape
-    objects = _expected(places, velocities, radius, covered, min(height, width))
-    positions = np.full((clips, frames, *objects.place.shape[1:]), np.nan)
+    tracks = _expected(places, velocities, radius, covered, min(height, width))
+    positions = np.full((clips, frames, *tracks.place.shape[1:]), np.nan)
     masks = np.zeros(lit.shape, np.uint8)
     for frame in range(frames):
         pixels = lit_pixels(lit[:, frame])
         if frame:
-            _move_on(objects, height, width)
-        before, followed = objects.place.copy(), objects.found.copy()
-        _follow(objects, pixels)
-        _find_again(objects, pixels)
-        _find_new(objects, pixels, lit.shape)
+            _move_on(tracks, height, width)
+        before, followed = tracks.place.copy(), tracks.found.copy()
+        _follow(tracks, pixels)
+        _find_again(tracks, pixels)
+        _find_new(tracks, pixels, lit.shape)
         if frame:  # what is followed corrects its speed by how far off it was
-            objects.speed += np.where((objects.found & followed)[..., None], objects.place - before, 0)
-        objects.known[:, -UNEXPECTED:] &= objects.found[:, -UNEXPECTED:]
-        objects.seen = np.where(objects.found[..., None], objects.place, objects.seen)
-        positions[:, frame] = np.where(objects.found[..., None], objects.place, np.nan)
+            tracks.speed += np.where((tracks.found & followed)[..., None], tracks.place - before, 0)
+        tracks.known[:, -UNEXPECTED:] &= tracks.found[:, -UNEXPECTED:]
+        tracks.seen = np.where(tracks.found[..., None], tracks.place, tracks.seen)
+        positions[:, frame] = np.where(tracks.found[..., None], tracks.place, np.nan)
         masks[pixels.clip, frame, pixels.row, pixels.column] = pixels.owner + 1
-    return Scene(torch.from_numpy(positions), film=film, masks=torch.from_numpy(masks))
+    return Objects(torch.from_numpy(positions), film=film, masks=torch.from_numpy(masks))
 
 
-def _expected(places: Tensor, velocities: Tensor, radius: Tensor, covered: Tensor, side: int) -> Objects:
+def _expected(places: Tensor, velocities: Tensor, radius: Tensor, covered: Tensor, side: int) -> Tracks:
     """The true objects at the first frame, with room for others; those of unknown size are taken for small ones."""
     room = ((0, 0), (0, UNEXPECTED))
     place = np.pad(places.cpu().numpy().astype(float), (*room, (0, 0)), constant_values=np.nan)
@@ -77,52 +77,52 @@ def _expected(places: Tensor, velocities: Tensor, radius: Tensor, covered: Tenso
     smallest[np.isinf(smallest)] = _SMALLEST * side
     size = np.where(np.isnan(size), smallest[:, None], size)
     place, speed = np.nan_to_num(place), np.nan_to_num(speed)
-    return Objects(place, speed, size, known, known.copy(), place.copy(), covered.cpu().numpy(), smallest)
+    return Tracks(place, speed, size, known, known.copy(), place.copy(), covered.cpu().numpy(), smallest)
 
 
-def _move_on(objects: Objects, height: int, width: int) -> None:
+def _move_on(tracks: Tracks, height: int, width: int) -> None:
     """Expect every object one step farther, and turned round where it would leave the frame, in place."""
-    place, near = objects.place + objects.speed, objects.radius[..., None]
+    place, near = tracks.place + tracks.speed, tracks.radius[..., None]
     far = np.array([width, height]) - near
     low, high = place < near, place > far
-    objects.place = np.where(low, 2 * near - place, np.where(high, 2 * far - place, place))
-    objects.speed = np.where(low, np.abs(objects.speed), np.where(high, -np.abs(objects.speed), objects.speed))
+    tracks.place = np.where(low, 2 * near - place, np.where(high, 2 * far - place, place))
+    tracks.speed = np.where(low, np.abs(tracks.speed), np.where(high, -np.abs(tracks.speed), tracks.speed))
 
 
-def _follow(objects: Objects, pixels: Pixels) -> None:
+def _follow(tracks: Tracks, pixels: Pixels) -> None:
     """Move the objects that were found in the frame before to their pixels, in place."""
-    wanted, before = objects.known & objects.found, objects.place.copy()
-    area = settle(objects, pixels, wanted)
-    idle = given_up(objects, area, wanted)
+    wanted, before = tracks.known & tracks.found, tracks.place.copy()
+    area = settle(tracks, pixels, wanted)
+    idle = given_up(tracks, area, wanted)
     if idle.any():
         wanted &= ~idle
-        area = settle(objects, pixels, wanted)
-    objects.found = wanted & large_enough(area, objects.radius)
-    let_go(objects, pixels)
-    uncover(objects, pixels, before, area, objects.found)
+        area = settle(tracks, pixels, wanted)
+    tracks.found = wanted & large_enough(area, tracks.radius)
+    let_go(tracks, pixels)
+    uncover(tracks, pixels, before, area, tracks.found)
 
 
-def _find_again(objects: Objects, pixels: Pixels) -> None:
+def _find_again(tracks: Tracks, pixels: Pixels) -> None:
     """Move lost objects to pixels that are left over where they are expected, in place."""
-    lost = objects.known & ~objects.found
+    lost = tracks.known & ~tracks.found
     if not lost.any():
         return
-    before = objects.place.copy()
+    before = tracks.place.copy()
     left = pixels.owner < 0
     rest = Pixels(pixels.clip[left], pixels.row[left], pixels.column[left], pixels.owner[left])
-    area = settle(objects, rest, lost)
-    again = lost & large_enough(area, objects.radius)
-    objects.found |= again
-    objects.place = np.where(again[..., None] | ~lost[..., None], objects.place, before)
-    let_go(objects, rest)
-    uncover(objects, rest, before, area, again)
+    area = settle(tracks, rest, lost)
+    again = lost & large_enough(area, tracks.radius)
+    tracks.found |= again
+    tracks.place = np.where(again[..., None] | ~lost[..., None], tracks.place, before)
+    let_go(tracks, rest)
+    uncover(tracks, rest, before, area, again)
     pixels.owner[left] = rest.owner
 
 
-def _find_new(objects: Objects, pixels: Pixels, shape: tuple[int, ...]) -> None:
+def _find_new(tracks: Tracks, pixels: Pixels, shape: tuple[int, ...]) -> None:
     """Give larger patches that are left over to lost objects not too far off, and else to new ones, in place."""
-    share = np.where(objects.covered, _PART, _HALF)
-    least = share * np.pi * objects.smallest**2
+    share = np.where(tracks.covered, _PART, _HALF)
+    least = share * np.pi * tracks.smallest**2
     left = np.flatnonzero(pixels.owner < 0)
     if not (np.bincount(pixels.clip[left], minlength=shape[0]) >= least).any():
         return
@@ -133,41 +133,41 @@ def _find_new(objects: Objects, pixels: Pixels, shape: tuple[int, ...]) -> None:
     rest[cells] = True
     patch = ndimage.label(rest, _IN_PLANE)[0][cells]
     sizes = np.bincount(patch)
-    area, behind = np.zeros(objects.found.shape), objects.place.copy()
+    area, behind = np.zeros(tracks.found.shape), tracks.place.copy()
     for number in range(1, len(sizes)):
         mine = left[patch == number]
         clip, places = pixels.clip[mine[0]], pixels.place[mine]
         if sizes[number] < least[clip]:
             continue
-        chosen = _newcomer(objects, clip, places)
+        chosen = _newcomer(tracks, clip, places)
         if chosen is not None:
             pixels.owner[mine] = chosen
             area[clip, chosen] = sizes[number]
-            behind[clip, chosen] = _far_behind(places, objects.seen[clip, chosen])
-    uncover(objects, pixels, behind, area, area > 0)
+            behind[clip, chosen] = _far_behind(places, tracks.seen[clip, chosen])
+    uncover(tracks, pixels, behind, area, area > 0)
 
 
-def _newcomer(objects: Objects, clip: int, places: np.ndarray) -> int | None:
+def _newcomer(tracks: Tracks, clip: int, places: np.ndarray) -> int | None:
     """The object of a clip that a patch, pixels (P, 2), now is: the lost one nearest to it, or a new one; None if there
     is no room."""
     middle, area = places.mean(0), len(places)
-    apart = np.linalg.norm(objects.place[clip] - middle, axis=-1)
+    apart = np.linalg.norm(tracks.place[clip] - middle, axis=-1)
     # What is covered may turn in secret and come out anywhere; elsewhere nothing jumps.
-    limit = np.inf if objects.covered[clip] else _FAR * objects.radius[clip]
-    apart[~objects.known[clip] | objects.found[clip] | (apart > limit)] = np.inf
+    limit = np.inf if tracks.covered[clip] else _FAR * tracks.radius[clip]
+    apart[~tracks.known[clip] | tracks.found[clip] | (apart > limit)] = np.inf
     chosen = int(apart.argmin())
     if not np.isfinite(apart[chosen]):
-        if area < _HALF * np.pi * objects.smallest[clip] ** 2:
+        if area < _HALF * np.pi * tracks.smallest[clip] ** 2:
             return None
-        free = np.flatnonzero(~objects.known[clip, -UNEXPECTED:])
+        free = np.flatnonzero(~tracks.known[clip, -UNEXPECTED:])
         if not len(free):
             return None
-        chosen = objects.known.shape[1] - UNEXPECTED + int(free[0])
-        objects.radius[clip, chosen] = np.sqrt(area / np.pi)
-        objects.known[clip, chosen] = True
-    objects.place[clip, chosen] = middle
-    objects.speed[clip, chosen] = 0
-    objects.found[clip, chosen] = True
+        chosen = tracks.known.shape[1] - UNEXPECTED + int(free[0])
+        tracks.radius[clip, chosen] = np.sqrt(area / np.pi)
+        tracks.known[clip, chosen] = True
+    tracks.place[clip, chosen] = middle
+    tracks.speed[clip, chosen] = 0
+    tracks.found[clip, chosen] = True
     return chosen
 
 

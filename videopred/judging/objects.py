@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from videopred import check
 from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.matching import gates
-from videopred.eval.scene import TRUTH, Scene
+from videopred.eval.objects import TRUTH, Objects
 from videopred.eval.tracking import track
 from videopred.judging.batches import Batch, Predicted
 from videopred.judging.given_films import GivenTruth
@@ -52,29 +52,29 @@ def notes_on_places(names: Iterable[str], file: "ClipSource") -> list[str]:
     return [f"{file.path}: {file.remarks['offset']}"] if told else []
 
 
-def true_scene(batch: Batch) -> Scene:
+def true_objects(batch: Batch) -> Objects:
     """What the file knows of the objects, from the last observed frame on; on the CPU."""
     known = {field: _read(batch, name) for name, field in TRUTH.items() if name in batch.file.truth}
-    scene = Scene(film=batch.film[:, batch.given - 1 :].cpu(), **known)
-    return scene if scene.visibility is not None else _seen_in_masks(scene)
+    objects = Objects(film=batch.film[:, batch.given - 1 :].cpu(), **known)
+    return objects if objects.visibility is not None else _seen_in_masks(objects)
 
 
-def _seen_in_masks(scene: Scene) -> Scene:
-    """The scene of a file that does not say how much of an object is seen: whether masks show any of it.
+def _seen_in_masks(objects: Objects) -> Objects:
+    """The objects of a file that does not say how much of an object is seen: whether masks show any of it.
 
     What they never show counts as not there: files of others may have numbers for it all the same.
     """
-    assert scene.masks is not None, "metrics of objects need masks"
-    numbers = torch.arange(1, scene.positions.shape[2] + 1)
-    shown = torch.stack([(scene.masks == number).any(-1).any(-1) for number in numbers], -1)  # (B, 1 + T, N)
+    assert objects.masks is not None, "metrics of objects need masks"
+    numbers = torch.arange(1, objects.positions.shape[2] + 1)
+    shown = torch.stack([(objects.masks == number).any(-1).any(-1) for number in numbers], -1)  # (B, 1 + T, N)
     there = shown.any(1, keepdim=True)
-    nowhere = scene.positions.masked_fill(~there.unsqueeze(-1), torch.nan)
-    return replace(scene, positions=nowhere, visibility=shown.double().masked_fill(~there, torch.nan))
+    nowhere = objects.positions.masked_fill(~there.unsqueeze(-1), torch.nan)
+    return replace(objects, positions=nowhere, visibility=shown.double().masked_fill(~there, torch.nan))
 
 
-def predicted_scene(said: Predicted, batch: Batch, true: Scene) -> Scene:
+def predicted_objects(said: Predicted, batch: Batch, true: Objects) -> Objects:
     """The objects that predicted films show, after the last observed frame; on the CPU."""
-    assert true.film is not None, "true scenes of judging have a film"
+    assert true.film is not None, "true objects of judging have a film"
     whole = torch.cat([true.film[:, :1], said.film.to(true.film)], 1)
     places = true.positions[:, 0]
     speeds = _read(batch, "velocities")[:, 0] if "velocities" in batch.file.truth else torch.zeros_like(places)

@@ -12,9 +12,9 @@ from videopred.eval.frame_metric import measure_all
 from videopred.eval.intervals import Measured, mean_over_steps, reduce
 from videopred.eval.metric import Metric, Quantity, check_measured, clip_means
 from videopred.eval.object_metric import ObjectMetric, nothing
-from videopred.eval.scene import Scene
+from videopred.eval.objects import Objects
 from videopred.judging.batches import Batch, Predicted
-from videopred.judging.objects import predicted_scene, true_scene
+from videopred.judging.objects import predicted_objects, true_objects
 
 Pick = Callable[[Quantity, list[dict[str, Tensor]]], dict[str, Tensor]]
 """(metric, what it measured of each sample of some clips) -> one measurement of these clips."""
@@ -47,7 +47,7 @@ class Tally:
 
     def __init__(self, metrics: Mapping[str, Quantity], samples: int = 1):
         self._metrics, self._samples = metrics, samples
-        self._scene: tuple[Batch, Scene] | None = None  # the true objects of the last batch: all rows ask for them
+        self._true: tuple[Batch, Objects] | None = None  # the true objects of the last batch: all rows ask for them
         self.found: list[Found] = []
 
     @property
@@ -108,19 +108,19 @@ class Tally:
         of_objects = {name: metric for name, metric in self._metrics.items() if isinstance(metric, ObjectMetric)}
         measured = measure(of_films, said.film, batch)
         if of_objects:
-            predicted, true = self._scenes(said, batch)
+            predicted, true = self._objects(said, batch)
             measured |= {
                 name: metric.measure(predicted, true) if metric.answers(predicted) else nothing(true)
                 for name, metric in of_objects.items()
             }
         return measured
 
-    def _scenes(self, said: Predicted, batch: Batch) -> tuple[Scene, Scene]:
+    def _objects(self, said: Predicted, batch: Batch) -> tuple[Objects, Objects]:
         """The objects of predicted films, and the true ones."""
-        if self._scene is None or self._scene[0] is not batch:
-            self._scene = batch, true_scene(batch)
-        true = self._scene[1]
-        return predicted_scene(said, batch, true), true
+        if self._true is None or self._true[0] is not batch:
+            self._true = batch, true_objects(batch)
+        true = self._true[1]
+        return predicted_objects(said, batch, true), true
 
     def _picks(self, name: str) -> dict[str, tuple[int, Pick]]:
         """Column -> of how many samples it is, and what is made of them."""

@@ -1,4 +1,4 @@
-"""A scene: which object is where, in every frame of a batch of clips. The plain type that object metrics compare."""
+"""Which object is where, in every frame of a batch of clips. The plain type that object metrics compare."""
 
 from dataclasses import dataclass
 
@@ -18,14 +18,14 @@ TRUTH = {
     "objects/radius": "radius",
     "objects/mass": "mass",
 }
-"""Name of a truth in a data file -> the field of a scene that holds it."""
+"""Name of a truth in a data file -> the field of `Objects` that holds it."""
 
 
 @dataclass(frozen=True)
-class Scene:
+class Objects:
     """Objects in B clips. Frame 0 is the last frame that was observed; frames 1 to T are those that are predicted.
 
-    A true scene and a predicted one are of the same clips and frames; the numbers of their objects may differ.
+    True and predicted ones are of the same clips and frames; their numbers may differ.
     """
 
     positions: Tensor
@@ -35,7 +35,7 @@ class Scene:
     masks: Tensor | None = None
     """(B, 1 + T, H, W) whole numbers: the object at each pixel, counted from 1; 0 is none."""
     own_masks: Tensor | None = None
-    """The same in a predicted scene by the model's own account: the module to which each pixel belongs. `masks` are of
+    """The same of predicted objects by the model's own account: the module to which each pixel belongs. `masks` are of
     the objects found in its pictures. The first frame is not read."""
     visibility: Tensor | None = None
     """(B, 1 + T, N) float in [0, 1]: the share of an object that is seen; NaN where it is not there."""
@@ -53,16 +53,16 @@ class Scene:
         return there if self.visibility is None else there & (self.visibility >= SEEN)
 
 
-def check_scenes(predicted: Scene, true: Scene) -> None:
-    """Refuse what is not a pair of scenes of the same clips and frames.
+def check_objects(predicted: Objects, true: Objects) -> None:
+    """Refuse true and predicted objects that are not of the same clips and frames.
 
     Raises:
         ValueError: positions are not (B, 1 + T, N, 2), clips or frames differ in number, or none is predicted.
     """
-    for name, scene in (("predicted", predicted), ("true", true)):
-        for field, values in vars(scene).items():
+    for name, objects in (("predicted", predicted), ("true", true)):
+        for field, values in vars(objects).items():
             if values is not None:
-                _check_field(f"{name} {field}", values, scene.positions)
+                _check_field(f"{name} {field}", values, objects.positions)
     ours, theirs = predicted.positions.shape[:2], true.positions.shape[:2]
     must = f"have the clips and frames of the true ones, {tuple(theirs)}"
     require(ours == theirs, "predicted positions", must, tuple(ours), "describe the same clips and frames")
@@ -90,4 +90,4 @@ def _check_field(name: str, values: Tensor, positions: Tensor) -> None:
         size == known.get(axis, size) for axis, size in zip(axes, values.shape, strict=True)
     )
     must = f"have the axes ({', '.join(axes)}) of the positions"
-    require(fits, name, must, f"shape {tuple(values.shape)}", "see videopred.eval.scene.Scene")
+    require(fits, name, must, f"shape {tuple(values.shape)}", "see videopred.eval.objects.Objects")
