@@ -157,7 +157,7 @@ def whole_number(argument: str, value: int, at_least: int, fix: str) -> int:
     return int(value)
 
 
-def names(argument: str, value: Iterable[str]) -> tuple[str, ...]:
+def as_names(argument: str, value: Iterable[str]) -> tuple[str, ...]:
     """Return names that stand in a list, a tuple or the like.
 
     Raises:
@@ -236,7 +236,7 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
     if path.exists() and not overwrite:
         fix = "choose another name, or give --overwrite to replace it"
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
-    above = next((folder for folder in path.absolute().parents if os.path.exists(folder)), None)
+    above = next((parent for parent in path.absolute().parents if os.path.exists(parent)), None)
     if above is None or not (above.is_dir() and os.access(above, os.W_OK)):
         lacks = (
             "it has no drive" if above is None else f"{above} is {'write-protected' if above.is_dir() else 'no folder'}"

@@ -65,7 +65,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         truth: Iterable[str] = (),
     ) -> None:
         self.file = file = data if isinstance(data, ClipSource) else open_dataset(data)
-        self.part, self.start, self.truth = part, start, check.names("truth", truth)
+        self.part, self.start, self.truth = part, start, check.as_names("truth", truth)
         self.stop = file.count(part) if stop is None else stop
         file.check_clips(part, start, self.stop)
         self.window = file.frames if window is None else window
