@@ -92,7 +92,7 @@ class Stack(Core):
         self, projected: Any, state: tuple[LayerState, ...], silent: Tensor | None = None
     ) -> tuple[Tensor, tuple[LayerState, ...], Trace]:
         below, prepared = projected
-        quiet = [None] * len(self.layers) if silent is None else list(silent.split(self.state_rows))
+        silent_by_layer = [None] * len(self.layers) if silent is None else list(silent.split(self.state_rows))
         new: list[LayerState] = []
         traces: list[Trace] = []
         active = None
@@ -100,12 +100,12 @@ class Stack(Core):
             asking, ready = prepared[level]
             below = reading.from_below(self._slots(new[-1]), asking.null) if level else below
             above = None if reading.above is None else self._above(level, state)
-            read = reading(asking, below, above, state[level][0], self._unread(level, quiet))
-            after, happened = layer(ready, read, state[level], active, quiet[level])
+            read = reading(asking, below, above, state[level][0], self._unread(level, silent_by_layer))
+            new_state, trace = layer(ready, read, state[level], active, silent_by_layer[level])
             if self.one_choice and level == 0:
-                active = happened["active"]
-            new.append(after)
-            traces.append(happened)
+                active = trace["active"]
+            new.append(new_state)
+            traces.append(trace)
         states = tuple(new)
         return self.given_out(states), states, _by_layer(traces)
 
@@ -113,14 +113,14 @@ class Stack(Core):
         """The layer above as it was after the step before, as slots."""
         return self._slots(state[level + 1])
 
-    def _unread(self, level: int, quiet: Sequence[Any]) -> Tensor | None:
+    def _unread(self, level: int, silent_by_layer: Sequence[Any]) -> Tensor | None:
         """Which slots that a layer reads are of silent modules, (L,) bool; a slot of a whole layer has these as 0."""
-        if quiet[level] is None or not self.per_module_slots:
+        if silent_by_layer[level] is None or not self.per_module_slots:
             return None
         reading: Any = self.readings[level]
-        null = quiet[level].new_zeros(int(reading.with_null))
-        below = quiet[level - 1] if level else quiet[level].new_zeros(1)  # the input
-        above = [] if reading.above is None else [quiet[level + 1]]
+        null = silent_by_layer[level].new_zeros(int(reading.with_null))
+        below = silent_by_layer[level - 1] if level else silent_by_layer[level].new_zeros(1)  # the input
+        above = [] if reading.above is None else [silent_by_layer[level + 1]]
         return torch.cat([null, below, *above])
 
     def _slots(self, state: LayerState) -> Tensor:

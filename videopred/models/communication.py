@@ -47,10 +47,10 @@ class Communication(nn.Module):
         if self.topk is not None:
             attention = sparsified(attention, self.topk, -1, silent)
         heard = heads_together(torch.bmm(attention, value), self.heads)
-        return said(self.message(heard), mask, self.gated), attention.unflatten(0, (-1, self.heads))
+        return gated_message(self.message(heard), mask, self.gated), attention.unflatten(0, (-1, self.heads))
 
 
-def said(heard: Tensor, mask: Tensor | None, gated: bool) -> Tensor:
+def gated_message(heard: Tensor, mask: Tensor | None, gated: bool) -> Tensor:
     """A message (B, K, D): what was heard, (B, K, D) or with a gate behind it (B, K, 2 D), after dropout."""
     message, gate = heard.chunk(2, -1) if gated else (heard, None)
     if mask is not None:

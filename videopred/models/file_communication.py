@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred.models.attention import heads_together, per_head, softmax_over_few, unheard
-from videopred.models.communication import said
+from videopred.models.communication import gated_message
 from videopred.models.schemata import pick
 from videopred.models.scoff_settings import SCOFFConfig
 
@@ -42,4 +42,4 @@ class FileCommunication(nn.Module):
         scores = torch.bmm(keys, per_head(query, config.comm_heads).transpose(1, 2))
         attention = softmax_over_few(unheard(scores, silent, 1))
         heard = self.message(heads_together(torch.bmm(attention, values), config.comm_heads))
-        return said(heard, mask, config.comm_gate), attention.unflatten(0, (-1, config.comm_heads))
+        return gated_message(heard, mask, config.comm_gate), attention.unflatten(0, (-1, config.comm_heads))
