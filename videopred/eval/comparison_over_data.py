@@ -46,8 +46,8 @@ class DataComparison:
     """Metrics that not all tables have, and that are not compared."""
 
     def __post_init__(self) -> None:
-        check_asked_alike({name: of.first for name, of in self.data.items()}, on_the_same_clips=False)
-        places = {row: [name for name, of in self.data.items() if row in of.rows] for row in self.models}
+        check_asked_alike(self._first_tables, on_the_same_clips=False)
+        places = {row: self._data_of(row) for row in self.models}
         got = ", and ".join(f"{row} on {' and '.join(names)}" for row, names in places.items())
         must = "be of the same data, or have a model that is on several"
         fix = "score a model on each, or give rows on different data one name with --names"
@@ -58,22 +58,33 @@ class DataComparison:
     @property
     def first(self) -> Scores:
         """The first table whose feedback is known, if there is one, which says what was asked of all."""
-        return first_known(of.first for of in self.data.values())
+        return first_known(self._first_tables.values())
+
+    @property
+    def _first_tables(self) -> dict[str, Scores]:
+        """Data set -> the first table of it."""
+        return {name: comparison.first for name, comparison in self.data.items()}
+
+    def _data_of(self, row: str) -> list[str]:
+        """Data sets on which a row was scored."""
+        return [name for name, comparison in self.data.items() if row in comparison.rows]
 
     @cached_property
     def models(self) -> tuple[str, ...]:
         """Rows that are models', of all data sets."""
-        return tuple(dict.fromkeys(name for of in self.data.values() for name, row in of.rows.items() if row.is_model))
+        rows = [named for comparison in self.data.values() for named in comparison.rows.items()]
+        return tuple(dict.fromkeys(name for name, row in rows if row.is_model))
 
     @cached_property
     def rows(self) -> tuple[str, ...]:
         """All rows of all data sets: models, then trivial baselines."""
-        return tuple(dict.fromkeys([*self.models, *(row for of in self.data.values() for row in of.rows)]))
+        every = [row for comparison in self.data.values() for row in comparison.rows]
+        return tuple(dict.fromkeys([*self.models, *every]))
 
     @property
     def missing(self) -> dict[str, list[str]]:
         """Model -> data sets on which it was not scored, of each that has such."""
-        found = {row: [name for name, of in self.data.items() if row not in of.rows] for row in self.models}
+        found = {row: [name for name in self.data if name not in self._data_of(row)] for row in self.models}
         return {row: names for row, names in found.items() if names}
 
     @property
@@ -85,9 +96,10 @@ class DataComparison:
     def asked(self) -> str:
         """How many data sets, and what was asked of all."""
         asked = self.first.protocol
-        counts = {of.first.clips for of in self.data.values()}
+        counts = {table.clips for table in self._first_tables.values()}
         clips = counted(max(counts), "clip") if len(counts) == 1 else f"{min(counts)} to {max(counts)} clips"
-        others = own_feedback(table.protocol for of in self.data.values() for table in of.scores.values())
+        tables = [table for comparison in self.data.values() for table in comparison.scores.values()]
+        others = own_feedback(table.protocol for table in tables)
         return f"{len(self.data)} data sets: {clips} of the {asked.part} part of each, {how_asked(asked)}{others}"
 
     def cell(self, row: str, data: str, column: str, steps: int | None = None) -> Cell | None:
@@ -95,9 +107,9 @@ class DataComparison:
         rows = self.data[data].rows
         if row not in rows:
             return None
-        mine, yours = rows[row], rows.get(self.relative_to or "")
-        ratio = UNKNOWN if yours is None else mine.relative_to(yours, column, steps)
-        return Cell(mine.mean(column, steps), ratio, len(mine.runs), mine.deviation(column, steps))
+        found, reference = rows[row], rows.get(self.relative_to or "")
+        ratio = UNKNOWN if reference is None else found.relative_to(reference, column, steps)
+        return Cell(found.mean(column, steps), ratio, len(found.runs), found.deviation(column, steps))
 
     def head(self, column: str, steps: int) -> str:
         """Title of a metric's block."""
@@ -116,23 +128,22 @@ class DataComparison:
         heads = ["row", "data", "metric", "steps", "value", "low", "high"]
         heads += ["relative to", "relative error", "relative low", "relative high", "seeds", "deviation over seeds"]
         lines = [
-            [row, data, column, steps, *of.mean, self.relative_to, *of.ratio, of.seeds, of.deviation]
+            [row, data, column, steps, *cell.mean, self.relative_to, *cell.ratio, cell.seeds, cell.deviation]
             for row in self.rows
             for data in self.data
             for column in self.first.metrics
             for steps in self.first.protocol.spans
-            if (of := self.cell(row, data, column, steps)) is not None
+            if (cell := self.cell(row, data, column, steps)) is not None
         ]
         return csv_text(heads, lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows; null where nothing can be said."""
         files = {
-            name: {"file": of.first.file, "fingerprint": of.first.fingerprint, "clips": of.first.clips}
-            for name, of in self.data.items()
+            name: {"file": table.file, "fingerprint": table.fingerprint, "clips": table.clips}
+            for name, table in self._first_tables.items()
         }
-        rows = {row: {name: self._told(row, name) for name, of in self.data.items() if row in of.rows}
-                for row in self.rows}  # fmt: skip
+        rows = {row: {name: self._told(row, name) for name in self._data_of(row)} for row in self.rows}
         protocol = self.first.protocol.model_dump(mode="json", exclude={"clips"})
         return {"relative_to": self.relative_to, "data": files, "protocol": protocol, "rows": rows}
 
@@ -162,15 +173,17 @@ def compare_over_data(
         ValueError: the tables of a data set cannot be compared, those of several are not under the same protocol,
             share no metric, or have no model that is on two data sets; or there is no such row.
     """
-    every = {f"{name} on {of}": table for of, tables in data.items() for name, table in tables.items()}
+    every = {f"{name} on {data_name}": table for data_name, tables in data.items() for name, table in tables.items()}
     shared, left_out = by_shared_metrics(every)
-    same = {of: {name: shared[f"{name} on {of}"] for name in tables} for of, tables in data.items()}
-    rows = {of: model_rows(tables) for of, tables in same.items()}
+    same = {
+        data_name: {name: shared[f"{name} on {data_name}"] for name in tables} for data_name, tables in data.items()
+    }
+    rows = {data_name: model_rows(tables) for data_name, tables in same.items()}
     called = names or {}
     for row in called:
         check.one_of("--names", row, dict.fromkeys(row for on_data in rows.values() for row in on_data))
     compared = {
-        of: compare(tables, names={row: name for row, name in called.items() if row in rows[of]})
-        for of, tables in same.items()
+        data_name: compare(tables, names={row: name for row, name in called.items() if row in rows[data_name]})
+        for data_name, tables in same.items()
     }
     return DataComparison(compared, relative_to, left_out)

@@ -53,16 +53,16 @@ def by_data(tables: Sequence[tuple[str, "Scores"]]) -> dict[str, dict[str, "Scor
     Raises:
         ValueError: a table is given twice, or there are scores of two contents of one file.
     """
-    found: dict[str, dict[str, Scores]] = {}
+    tables_of: dict[str, dict[str, Scores]] = {}
     for name, table in tables:
-        of = found.setdefault(table.fingerprint, {})
-        check.require(name not in of, "SCORES", "be given once each", f"{name} on {table.file}", "leave one out")
-        of[name] = table
-    names = _data_names(found)
+        named = tables_of.setdefault(table.fingerprint, {})
+        check.require(name not in named, "SCORES", "be given once each", f"{name} on {table.file}", "leave one out")
+        named[name] = table
+    names = _data_names(tables_of)
     series = series_of(names)
     order = range(len(names)) if series is None else sorted(range(len(names)), key=series.numbers.__getitem__)
-    sorts = list(found.values())
-    return {names[place]: sorts[place] for place in order}
+    of_data = list(tables_of.values())
+    return {names[place]: of_data[place] for place in order}
 
 
 def series_of(names: Sequence[str]) -> Series | None:
@@ -101,12 +101,12 @@ def _run_part(folder: Path) -> Path:
     return run if above.name == "eval" else folder
 
 
-def _data_names(found: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:
+def _data_names(tables_of: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:
     """A short name for each fingerprint."""
-    files = {fingerprint: next(iter(of.values())).file for fingerprint, of in found.items()}
+    files = {fingerprint: next(iter(tables.values())).file for fingerprint, tables in tables_of.items()}
     for file, count in Counter(files.values()).items():
         contents = [fingerprint for fingerprint, named in files.items() if named == file]
-        got = ", and ".join(f"{' and '.join(found[one])} with {one}" for one in contents)
+        got = ", and ".join(f"{' and '.join(tables_of[one])} with {one}" for one in contents)
         fix = "evaluate all again on the same clips"
         check.require(count == 1, "SCORES", f"be of one content of {file}", got, fix)
     short = [str(Path(file).with_suffix("")) for file in files.values()]
