@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from videopred.frames import to_film, to_frames
+from videopred.frames import nearest, to_film, to_frames
 
 T, H, W, C = 4, 5, 7, 3
 
@@ -100,3 +100,12 @@ def test_pixels_without_channels_are_refused():
 def test_frames_are_not_a_film():
     with pytest.raises(TypeError, match=r"^film must be floating point in \[0, 1\], got torch\.uint8; frames need no"):
         to_frames(torch.from_numpy(noise()))
+
+
+@pytest.mark.parametrize(
+    ("size", "positions", "expected"),
+    [(6, 3, [0, 0, 1, 1, 2, 2]), (5, 3, [0, 0, 1, 1, 2]), (7, 2, [0, 0, 0, 0, 1, 1, 1]), (2, 2, [0, 1])],
+)
+def test_each_row_has_a_nearest_position(size, positions, expected):
+    """Its upper edge lies in it: that of row 3 of 7 lies at 6/7 of the first of 2 positions."""
+    assert nearest(size, positions) == expected

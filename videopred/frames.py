@@ -63,6 +63,11 @@ def to_frames(film: Tensor) -> np.ndarray:
     return (film.movedim(-3, -1) * 255).round().to(torch.uint8).cpu().numpy()
 
 
+def nearest(size: int, positions: int) -> list[int]:
+    """For each of so many rows or columns of a frame, the nearest of so many of a map, which need not divide them."""
+    return [place * positions // size for place in range(size)]
+
+
 def shape_told(shape: tuple[int, ...]) -> str:
     """Channels, height and width of a frame, as complaints tell them: 1 x 64 x 64 (channels x height x width)."""
     return " x ".join(map(str, shape)) + " (channels x height x width)"

@@ -15,6 +15,7 @@ from videopred import check
 from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.segmentation import OWN
 from videopred.eval.settings import DEFAULT_METRICS
+from videopred.frames import nearest
 from videopred.models.core import Trace
 from videopred.models.predictor import Predictor
 
@@ -101,8 +102,4 @@ def masks_of(predictor: Predictor, trace: Trace, horizon: int) -> Tensor:
 def _enlarged(maps: Tensor, height: int, width: int) -> Tensor:
     """Each pixel with the value of the nearest position of (…, rows, columns): (…, H, W)."""
     down, across = maps.shape[-2:]
-    rows, columns = (
-        torch.arange(size, device=maps.device) * positions // size
-        for size, positions in ((height, down), (width, across))
-    )
-    return maps[..., rows, :][..., columns]
+    return maps[..., nearest(height, down), :][..., nearest(width, across)]

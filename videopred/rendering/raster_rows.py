@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from videopred.frames import nearest
 from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, as_pixels, module_colors, schema_cells, tinted
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.lettering import TEXT, Label, write
@@ -51,9 +52,8 @@ def _attention_map(view: ClipView, scale: int, read: np.ndarray) -> Panel:
     most = read.sum(1).max(-1)
     light /= np.where(most == 0, 1, most)[:, None, None]
     film = as_pixels(light.reshape(len(read), down, across, 3))
-    # The nearest position of each pixel: a map need not divide the frame.
-    rows, columns = np.arange(height) * down // height, np.arange(width) * across // width
-    return shown(film[:, rows][:, :, columns], scale, "attention", numbers(colors), view.word_for_module)
+    film = film[:, nearest(height, down)][:, :, nearest(width, across)]
+    return shown(film, scale, "attention", numbers(colors), view.word_for_module)
 
 
 def _layers(view: ClipView, scale: int, layers: Sequence[np.ndarray], caption: str) -> Panel:
