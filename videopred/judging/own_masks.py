@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from videopred.models.settings import PredictorConfig
 
 Source = Literal["decoder", "attention"]
-TOLD = {
+_SOURCE_IN_WORDS = {
     "decoder": "its decoder's",
     "attention": "where its modules attend on a map of {} x {} positions, enlarged",
 }
-USUAL = ("own-fg-ari", "own-miou")
+_USUAL_WITH_MASKS = ("own-fg-ari", "own-miou")
 """What is scored besides the usual metrics where a decoder paints masks, and the truth is known."""
 
 
@@ -36,7 +36,7 @@ def usual_metrics(models: Iterable["PredictorConfig"], file: "ClipSource") -> tu
     """What models are scored with unless metrics are named."""
     paints = any(model.decoder.kind == "masks" for model in models)
     known = {"positions", "groups"} <= set(file.truth)
-    return (*DEFAULT_METRICS, *(USUAL if paints and known else ()))
+    return (*DEFAULT_METRICS, *(_USUAL_WITH_MASKS if paints and known else ()))
 
 
 def asks_for_masks(metrics: Iterable[str]) -> str | None:
@@ -79,7 +79,7 @@ def _told(predictor: object, source: Source | None) -> str:
     if source is None:
         return "it has none"
     assert isinstance(predictor, Predictor)
-    return TOLD[source].format(*(predictor.encoder.map_shape or ()))
+    return _SOURCE_IN_WORDS[source].format(*(predictor.encoder.map_shape or ()))
 
 
 def masks_of(predictor: Predictor, trace: Trace, horizon: int) -> Tensor:
