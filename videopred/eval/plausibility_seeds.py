@@ -90,4 +90,4 @@ def _line(row: dict[str, Any]) -> Line:
 
 def _numbers(row: dict[str, Any]) -> list[float | None]:
     """Mean and deviation of each error."""
-    return [number for error in _ERRORS for number in row[error].values()]
+    return [row[error][key] for error in _ERRORS for key in ("mean", "deviation")]
