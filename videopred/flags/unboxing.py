@@ -22,8 +22,6 @@ _BOTH = re.compile(r"-o(/|( \S+)?, )--out")
 """Both names of the one flag that has two, as tyro joins them; the long one is told."""
 _FLAG = re.compile(r"(?:[│ ] |-o .*?, )(--[a-z][\w.-]*\w)")
 """A flag, where tyro's help explains it: behind the edge of a box, or space where the output has no letters for one."""
-
-
 _OFFERED = re.compile(r"--[\w.-]+(, --[\w.-]+)?")
 """A flag that tyro offers; of a switch, on and off."""
 
@@ -40,28 +38,35 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
     paragraphs = [list(group) for filled, group in groupby(lines, key=bool) if filled]
     first, *others = paragraphs or [["the command must be one that --help shows"]]
     message = " ".join(first)
+    # Error parsing recipe: --radii must have at least 1 item, got nothing; see --help
     if ours := re.match(r"Error parsing [a-z_]+: (.* must .*, got .*; .*)", message):
         return ours[1]
+    # Unrecognized options: --speedy, 3
     if unknown := re.match(r"Unrecognized options: (.*)", message):
         got = unknown[1].replace(", ", " ")
         fix = _meant(got, others, words, _FLAG.findall(help_text))
         return check.complaint("options" if got.startswith("-") else "arguments", "be among those of --help", got, fix)
+    # Missing from videopred import: --out PATH Data file to make; ends in .h5. (required)
     if missing := re.match(r"Missing from [^:]*: (\S+)", message):
         told = " ".join(first[2:]).partition(" (required)")[0]
         return check.complaint(missing[1], "be given", "nothing", f"{_SEE}: {told}" if told else _SEE)
+    # Missing value for argument '--curtain'. Expected 2 values.
     if short := re.match(r"Missing value for argument '(.*)'\. Expected (\d+) values", message):
         must = "be followed by " + ("a value" if short[2] == "1" else f"{short[2]} values")
         return check.complaint(short[1], must, _typed(short[1], words), _SEE)
+    # invalid choice 'val' for argument '--part'. Expected one of ('train', 'test', 'None', 'validation').
     if choice := re.match(r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)", message):
         return _no_choice(*choice.groups())
+    # Error parsing --clip-norm: no type matching FLOAT could be instantiated from ['none'].
+    # Error parsing --height: invalid literal for int() with base 10: 'abc'
     if unread := re.match(r"Error parsing (-\S+): (?:no type matching (INT|FLOAT) )?", message):
         helptext = next((lines[1:] for lines in others if lines[0] == "Argument helptext:"), [""])
         kind = unread[2] or helptext[0].partition(" ")[2].strip("{}")  # of a line such as --height INT
-        must = _KINDS.get(kind, f"be given as {kind}")
         got = _typed(unread[1], words)
+        fix = _listed(got) if kind.startswith("[") else _SEE
         if got.lower() == "none" and any("None" in line for line in helptext):
-            return check.complaint(unread[1], must, got, "write None")
-        return check.complaint(unread[1], must, got, _listed(got) if kind.startswith("[") else _SEE)
+            fix = "write None"
+        return check.complaint(unread[1], _KINDS.get(kind, f"be given as {kind}"), got, fix)
     return f"{message.removesuffix('.')}; {_SEE}"
 
 
@@ -73,20 +78,26 @@ def _without_edges(line: str) -> str:
 
 def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[str], flags: Sequence[str]) -> str:
     """What to do about unknown options: write a list as it is written here, or take the flag that was meant."""
+    # --seeds 0 1 2
     seeds = list(takewhile(str.isdecimal, _spaced(_typed("--seeds", words)).split()))
     if _spaced(options).partition(" ")[0] in seeds[1:]:
         return f"put commas between seeds: --seeds {','.join(seeds)}"
+    # --rows truth pred
     rows = _typed("--rows", words).split()
     if options.split() == rows[1:]:
         return f"put commas between rows: --rows {_spaced(' '.join(rows)).replace(' ', ',')}"
     option = options.partition(" ")[0].partition("=")[0]
+    # evaluate models/gru --context 3 datasets/balls4.h5
     before = words[: words.index(option)] if option in words else ()
     if os.path.exists(option) and any(word.startswith("-") for word in before):
         return f"put {option} before all options"
+    # --walls False
     if option.lower() in ("true", "false") and (switch := _said_to(option, words)):
         return f"write {_switched(switch, on=option.lower() == 'true')}, without a value"
+    # --lr 0.1
     if meant := meant_flag(option, flags):
         return f"did you mean {meant}?"
+    # A paragraph of lines: `Perhaps you meant:`, `--speed FLOAT`, `Speed at the start, …`
     lines = [line for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines]
     offered = [flag for line in lines if (named := _OFFERED.match(line)) for flag in named[0].split(", ")]
     near = [flag.removeprefix("--") for flag in offered]  # bare, as all are alike in dashes
