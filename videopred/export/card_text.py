@@ -32,17 +32,17 @@ class Described(NamedTuple):
     file: ClipSource
     """The clips that are shown."""
     fingerprint: str
-    """Theirs."""
+    """What their `fingerprint()` gives."""
     scores: Sequence[Scores]
     """What `videopred evaluate` said of the run; may be none."""
 
     @property
-    def run(self) -> str:
+    def export_path(self) -> str:
         """The export, as commands of the card call it."""
         return f"models/{self.name}.safetensors"
 
     @property
-    def generate(self) -> Words:
+    def generate_command(self) -> Words:
         """The command that makes the clips."""
         recipe, seed, called = self.file.recipe, self.file.seed, _called(str(self.file.path))
         assert recipe is not None
@@ -50,10 +50,12 @@ class Described(NamedTuple):
         return generate_words(recipe, self.file.parts, seed, called, len(self.file.files()))
 
     @property
-    def data(self) -> str:
+    def data_path(self) -> str:
         """The clips, as commands of the card call them: a file, or a folder of shards, called after its preset."""
-        shards = len(self.file.files()) > 1
-        return f"datasets/{self.generate[1]}" if shards else _called(str(self.file.path))
+        if len(self.file.files()) == 1:
+            return _called(str(self.file.path))
+        _, preset, *_ = self.generate_command
+        return f"datasets/{preset}"
 
     @property
     def given(self) -> tuple[int, int]:
@@ -63,12 +65,13 @@ class Described(NamedTuple):
 
     @property
     def given_words(self) -> Words:
-        """The flags that say the same."""
+        """`--context` and `--horizon` with these numbers."""
         context, horizon = map(str, self.given)
         return "--context", context, "--horizon", horizon
 
     @property
     def config(self) -> RunConfig:
+        """The settings that the export holds."""
         return RunConfig(**self.export.settings)
 
     @property
@@ -147,8 +150,8 @@ def _use(of: Described) -> Iterator[str]:
     core: Any = of.config.model.core
     needs = f", where Python can import the core `{core.source}`" if core.kind == "own" else ""
     yield f"In a clone of the repository, or in any folder whose `models/` holds this export{needs}:"
-    words = (of.run, of.data, *of.given_words)
-    yield _shell(of.generate, ("evaluate", *words), ("render", *words))
+    words = (of.export_path, of.data_path, *of.given_words)
+    yield _shell(of.generate_command, ("evaluate", *words), ("render", *words))
     yield (
         "The first command makes the clips, byte for byte. Fewer training clips will do: they only calibrate trivial "
         "baselines. `videopred train DATA --init-from` starts from these weights."
@@ -165,7 +168,7 @@ def _origin(of: Described) -> Iterator[str]:
 def _training(of: Described) -> Iterator[str]:
     record, training = of.export.record, of.config.training
     learned_from = "" if of.other_clips else str(of.file.path)
-    if words := training_words(record.get("command", ""), learned_from, of.data):
+    if words := training_words(record.get("command", ""), learned_from, of.data_path):
         yield _shell(words)
     learned = updates_learned(record)
     done = training.updates if learned is None else learned
@@ -188,7 +191,7 @@ def _training(of: Described) -> Iterator[str]:
 def _reached(of: Described) -> Iterator[str]:
     if not of.scores:
         yield "No scores were found. To score it:"
-        yield _shell(("evaluate", of.run, of.data, *of.given_words))
+        yield _shell(("evaluate", of.export_path, of.data_path, *of.given_words))
     for scores in of.scores:
         yield _shell(_evaluate(of, scores))
         yield f"```text\n{scores.table()}\n```"
@@ -239,9 +242,9 @@ def _evaluate(of: Described, scores: Scores) -> Words:
     """The command that gave some scores."""
     same = scores.fingerprint == of.fingerprint
     clips = of.file.parts.get(scores.protocol.part) if same else None
-    data = of.data if same else _called(scores.file)
+    data = of.data_path if same else _called(scores.file)
     reference = None if scores.reference in (None, scores.file) else _called(scores.reference)
-    return evaluate_words(of.run, data, scores.protocol, clips, reference)
+    return evaluate_words(of.export_path, data, scores.protocol, clips, reference)
 
 
 def _called(file: str) -> str:
