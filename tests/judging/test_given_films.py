@@ -48,6 +48,18 @@ def test_arrays_are_read_exactly(tmp_path, array, levels, axes, expected):
     assert films.read(0, 1).dtype == (torch.float64 if array.dtype == np.float64 else torch.float32)
 
 
+def test_a_range_is_rounded_as_the_films_are(tmp_path):
+    hard = (HARD + 0.7).astype(np.float32)
+    np.save(tmp_path / "p.npy", hard)
+    films = given(tmp_path / "p.npy", levels=(0.7, 1.7), axes="BTCHW")
+    np.testing.assert_array_equal(films.read(0, CLIPS), HARD)
+    np.save(tmp_path / "p.npy", hard.astype(np.float16))
+    for low, high in ((0.7, 1e5), (0.7, 0.70001)):
+        must = "--range must be two numbers that float16 holds and tells apart"
+        with pytest.raises(ValueError, match=f"{must}, got {low:g},{high:g}; give those that"):
+            given(tmp_path / "p.npy", levels=(low, high), axes="BTCHW")
+
+
 def test_a_data_file_of_floats_is_not_rounded(tmp_path):
     with h5py.File(tmp_path / "p.h5", "w") as file:
         file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)

@@ -1,5 +1,6 @@
 """Films made elsewhere, predicted or true ones: read clip by clip, with their exact numbers."""
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,13 @@ class GivenFilms:
         got = f"nothing for {first.dtype} from {number_told(first.min())} to {number_told(first.max())} in {self.path}"
         check.require(said is not None, "--range", must, got, "give e.g. --range 0,1 or --range 0,255")
         assert said is not None
-        return said
+        if first.dtype.kind != "f":
+            return said
+        with np.errstate(over="ignore"):
+            low, high = map(float, np.array(said).astype(first.dtype))  # as these films can hold them
+        must, got = f"be two numbers that {first.dtype} holds and tells apart", ",".join(f"{level:g}" for level in said)
+        check.require(-inf < low < high < inf, "--range", must, got, "give those that are black and white")
+        return low, high
 
     def _clip(self, index: int, sample: int) -> Tensor:
         raw, name = self._raw(index, sample), f"{self._stored.names[index]} of {self.path}"
