@@ -58,6 +58,21 @@ def test_a_metric_of_ones_own_says_what_is_worst_and_best(place):
         assert extreme_clips(theirs, "test_choosing:Likeness", which, 2) == extreme_clips(-theirs, "mse", which, 2)
 
 
+class Darker(Likeness):
+    label = "darker"
+
+    def measure(self, prediction, truth):
+        return {"darker": prediction.mean((2, 3, 4)) < truth.mean((2, 3, 4))}
+
+
+def test_a_metric_may_say_yes_or_no_of_frames(place):
+    predictor, file = place
+    scores = clip_scores(predictor, file, "test", "test_choosing:Darker", 3, 4)
+    rollout, truth = imagine(predictor, file, "test", range(CLIPS["test"]), 3, 4)
+    darker = rollout.prediction.mean((2, 3, 4)) < truth.mean((2, 3, 4))
+    np.testing.assert_array_equal(scores, darker.double().mean(1))
+
+
 class Late(Likeness):
     """Of the first clip it says nothing, of the second nothing of the first steps."""
 

@@ -7,10 +7,10 @@ import numpy as np
 from videopred import check
 from videopred.device import device_of, measuring_device
 from videopred.eval import METRICS, check_metric, make_metric
-from videopred.eval.frame_metric import measure_all
-from videopred.eval.metric import check_measured, clip_means
+from videopred.eval.metric import clip_means
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit
+from videopred.judging.tally import measure
 from videopred.rollout import roll_out
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def clip_scores(
 
     Raises:
         ValueError: there is no such metric, the clips are too short, or the file's frames are not the model's.
-        TypeError, ValueError: see `measure_all`, `check_measured` and `clip_means`.
+        TypeError, ValueError: see `measure` and `clip_means`.
     """
     check_metric("--by", metric, METRICS)
     scorer = make_metric(metric)
@@ -57,9 +57,8 @@ def clip_scores(
     for _, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
         given, truth = film[:, : context + horizon].split([context, horizon], 1)
         prediction = roll_out(predictor, given.to(device), horizon).prediction
-        (measured,) = measure_all([scorer], prediction.to(measured_on), truth.to(measured_on))
-        check_measured(scorer, measured, tuple(truth.shape[:2]))
-        scores.append(clip_means(scorer, {name: values.cpu() for name, values in measured.items()}))
+        measured = measure({metric: scorer}, prediction.to(measured_on), truth.to(measured_on))
+        scores.append(clip_means(scorer, measured[metric]))
     return np.concatenate(scores)
 
 

@@ -106,7 +106,7 @@ class Tally:
         """What every metric measures of the films predicted of a batch; their objects are looked for only once."""
         of_films = {name: metric for name, metric in self._metrics.items() if isinstance(metric, Metric)}
         of_objects = {name: metric for name, metric in self._metrics.items() if isinstance(metric, ObjectMetric)}
-        measured = measure(of_films, said.film, batch)
+        measured = measure(of_films, said.film, batch.truth)
         if of_objects:
             predicted, true = self._objects(said, batch)
             measured |= {
@@ -136,13 +136,13 @@ def _growing(samples: int) -> list[int]:
     return [*(count for count in round_ones if count < samples), samples]
 
 
-def measure(metrics: Mapping[str, Metric], film: Tensor, batch: Batch) -> dict[str, dict[str, Tensor]]:
-    """What metrics of films measure of a batch, on the CPU: metric -> name -> (B, T) float64.
+def measure(metrics: Mapping[str, Metric], film: Tensor, truth: Tensor) -> dict[str, dict[str, Tensor]]:
+    """What metrics of films measure, on the CPU: metric -> name -> (B, T) float64.
 
     Raises:
         TypeError, ValueError: a user's own metric measures something other than a number for each frame.
     """
-    found = dict(zip(metrics, measure_all(list(metrics.values()), film, batch.truth), strict=True))
+    found = dict(zip(metrics, measure_all(list(metrics.values()), film, truth), strict=True))
     for name, measured in found.items():
         check_measured(metrics[name], measured, tuple(film.shape[:2]))
     return {name: {key: values.cpu().double() for key, values in of.items()} for name, of in found.items()}
