@@ -335,3 +335,17 @@ def test_plausibility_of_several_runs_stands_side_by_side(tmp_path):
     assert f"{words} mean, all scenes 7 0.250 0.375 mean, block O1 7 0.250 0.375" in both.text
     judge("gru", 0.375, burn_in=4)
     assert "Plausibility on films" not in beside("otherwise").text
+
+
+def test_of_films_without_labels_it_is_said_that_there_are_no_errors(tmp_path):
+    runs = [made_up_run(tmp_path / "models" / run) for run in ("rims", "gru")]
+    for run in runs:
+        folder = tmp_path / "eval" / run.name / "films"
+        folder.mkdir(parents=True)
+        asked = {"data": "films.h5", "run": f"models/{run.name}", "part": "test", "burn_in": 3}
+        (folder / "plausibility.json").write_text(json.dumps({"settings": asked, "errors": {"mean": []}}))
+    page = Page(write_report(runs, tmp_path / "page.html", results=tmp_path / "eval").read_text())
+    assert page.faults == []
+    assert page.text.count("films No labels say which films are possible, so there are no errors.") == 2
+    assert "0.5 is chance" not in page.text
+    assert "Plausibility on films" not in page.text

@@ -152,6 +152,7 @@ def test_errors_of_plausibility_are_told_of_all_scenes_and_of_one_kind():
 
     judged = {"errors": {"max": [error(9), error(4, block="O1"), error(2, block="O1", objects="1 object")]}}
     table = plausibility_table(judged)
+    assert table is not None
     assert table.heads == ["scenes", "relative ↓", "absolute ↓"]
     assert [(row.name, [cell.text for cell in row.cells], row.faint) for row in table.rows] == [
         ("max, all scenes", ["9", "0.250 (0.125 to 0.500)", "–"], False),

@@ -11,6 +11,7 @@ from videopred.amounts import size
 from videopred.device import pick_device
 from videopred.eval.comparison import compare
 from videopred.eval.file_names import ScoreFile, score_files
+from videopred.eval.plausibility_text import NO_LABELS
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import Protocol
 from videopred.files import whole_file
@@ -127,7 +128,8 @@ def set_page(sections: Sequence[Section], compared: Compared | None) -> str:
     style = (here / "style.css").read_text(encoding="utf-8")
     *others, last = (one.run.name for one in sections)
     title = f"{', '.join(others)} and {last}" if others else last
-    return environment.get_template("page.html").render(title=title, sections=sections, compared=compared, style=style)
+    template = environment.get_template("page.html")
+    return template.render(title=title, sections=sections, compared=compared, style=style, no_labels=NO_LABELS)
 
 
 def _asked_on(data: str, runs: Sequence[FoundRun], common: Common | None) -> Protocol | None:

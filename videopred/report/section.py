@@ -45,8 +45,8 @@ class Section(NamedTuple):
     facts: Mapping[str, str]
     """The facts at the top: name -> value."""
     scores: Sequence[ScoreBlock]
-    plausibility: Sequence[tuple[str, Table, Sequence[Shown]]]
-    """Name of data, errors, and scenes whose surprise was drawn."""
+    plausibility: Sequence[tuple[str, Table | None, Sequence[Shown]]]
+    """Name of data, errors if it is known which films are possible, and scenes whose surprise was drawn."""
     learning: Sequence[str]
     """SVGs of its curves."""
     data: Mapping[str, Mapping[str, str]]

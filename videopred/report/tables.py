@@ -170,10 +170,12 @@ def comparison_charts(comparison: Comparison) -> list[str]:
     return _charts(comparison.first, comparison.rows)
 
 
-def plausibility_table(judged: Mapping[str, Any]) -> Table:
-    """Errors of each aggregate, over all scenes and over those of one kind."""
-    rows = []
-    for name, error in _kinds(judged).items():
+def plausibility_table(judged: Mapping[str, Any]) -> Table | None:
+    """Errors of each aggregate, over all scenes and over those of one kind; None of films without labels."""
+    kinds, rows = _kinds(judged), []
+    if not kinds:
+        return None
+    for name, error in kinds.items():
         cells = [Cell(str(error["scenes"])), *(_estimate(error[which]) for which in ("relative", "absolute"))]
         rows.append(Row(name, cells, bool(error["where"])))
     return Table(
@@ -184,7 +186,7 @@ def plausibility_table(judged: Mapping[str, Any]) -> Table:
 
 
 def plausibility_beside(judged: Mapping[str, Mapping[str, Any]]) -> Table | None:
-    """Relative errors of several runs; None if they were asked about other films, or in other ways.
+    """Relative errors of several runs; None if there are none, or they were asked about other films or in other ways.
 
     Args:
         judged: run -> what `videopred plausibility` wrote of it.
@@ -192,7 +194,7 @@ def plausibility_beside(judged: Mapping[str, Mapping[str, Any]]) -> Table | None
     asked = [asked_of_films(one["settings"]) for one in judged.values()]
     kinds = [_kinds(one) for one in judged.values()]
     first, *others = ({name: error["scenes"] for name, error in of.items()} for of in kinds)
-    if any(of != first for of in others) or any(one != asked[0] for one in asked):
+    if not first or any(of != first for of in others) or any(one != asked[0] for one in asked):
         return None
     rows = [
         Row(
