@@ -129,4 +129,6 @@ def test_films_without_labels_have_no_errors_to_compare():
     bare = PlausibilityComparison({name: [scored(name, [RIGHT] * 20, labelled=False)] for name in "ab"})
     assert not bare.labelled
     assert bare.kinds == {"mean": []}
-    assert bare.table().splitlines()[1] == "no labels say which films are possible, so there are no errors"
+    no_labels = "no labels say which films are possible, so there are no errors"
+    assert bare.table().splitlines()[1] == no_labels
+    assert bare.markdown().splitlines() == [bare.table().splitlines()[0], "", no_labels]

@@ -125,6 +125,8 @@ class PlausibilityComparison:
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
+        if not self.labelled:
+            return f"{self._title}\n\n{NO_LABELS}\n"
         return "\n\n".join([self._title, *self._tables(kinds_markdown), *self._legend().splitlines()]) + "\n"
 
     @property
