@@ -9,7 +9,7 @@ from typing import Any, Literal
 class HeldInterrupt:
     """Within it Ctrl-C only sets `asked`; whoever works there looks at it where stopping does no harm.
 
-    Outside the main thread, where Python forbids to listen, it does nothing.
+    Outside the main thread, where Python forbids to listen, it does nothing; handlers that are not Python's stay.
 
     Args:
         urgent: a second Ctrl-C raises KeyboardInterrupt at once; else it is held as well.
@@ -44,7 +44,9 @@ class HeldInterrupt:
 
     def __enter__(self) -> "HeldInterrupt":
         self._listens = threading.current_thread() is threading.main_thread()
-        self._before = {number: signal.getsignal(number) for number in self._signals}
+        handlers = {number: signal.getsignal(number) for number in self._signals}
+        # None is not Python's, as of a program that Python runs in, and cannot be put back.
+        self._before = {number: handler for number, handler in handlers.items() if handler is not None}
         self._handle(self._at_first)
         return self
 
@@ -55,7 +57,7 @@ class HeldInterrupt:
 
     def _handle(self, handler: Any) -> None:
         if self._listens:
-            for number in self._signals:
+            for number in self._before:
                 signal.signal(number, handler)
 
     def _hear(self, number: int, frame: Any) -> None:

@@ -310,6 +310,18 @@ def test_outside_the_main_thread_signals_are_left_alone():
     assert seen == [handler]
 
 
+def test_a_signal_that_is_not_python_s_is_left_alone(monkeypatch):
+    """As where a program in which Python runs has put its own handler in place."""
+    of = signal.getsignal
+    before = [of(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGTERM else of(number))
+    with HeldInterrupt(also=(signal.SIGTERM,)) as held:
+        assert of(signal.SIGTERM) is before[1]
+        signal.raise_signal(signal.SIGINT)
+        assert held.heard == "SIGINT"
+    assert [of(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
 def test_an_update_of_several_pieces_is_finished_before_a_stop(data, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: asked.append(trainer.global_step) or "")
