@@ -82,6 +82,12 @@ def test_a_card_claims_the_steps_at_which_every_row_but_the_oracle_is_behind():
     ]
 
 
+def test_a_step_of_which_no_baseline_has_a_value_is_claimed_by_nobody():
+    bare = [0.3, np.nan, 0.3, 0.1]
+    scores = scored(model=([0.1, 0.2, 0.2, 0.4], [9] * 4), blank=(bare, [8] * 4), copy_last=(bare, [7] * 4))
+    assert next(_ahead(scores)) == "MSE: ahead of every trivial baseline at steps 1, 3 of 4."
+
+
 @pytest.mark.parametrize(
     ("held", "told"), [([1, 1, 0, 1], "1 to 2, 4"), ([0, 1, 1, 1], "2 to 4"), ([1, 0, 0, 1], "1, 4"), ([0, 1, 0], "2")]
 )

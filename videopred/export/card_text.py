@@ -207,7 +207,7 @@ def _ahead(scores: Scores) -> Iterator[str]:
         if not rows:
             continue
         sign = 1 if metric.higher_is_better else -1
-        best = np.nanmax([sign * scores.values[row][column] for row in rows], axis=0)
+        best = np.fmax.reduce([sign * scores.values[row][column] for row in rows])
         won = sign * scores.values[model][column] > best
         steps = "step" if won.sum() == 1 else "steps"
         where = f"at {steps} {ranges(won)} of {len(won)}" if won.any() else "at no step"
