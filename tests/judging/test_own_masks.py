@@ -110,6 +110,12 @@ def test_a_pixel_belongs_to_the_largest_share():
     assert masks[0, 0, 7:].unique().tolist() == [4]
 
 
+def test_modules_may_be_more_than_a_byte_tells():
+    shares = torch.zeros(1, 3, 300, *SHAPE[1:])
+    shares[:, :, 299] = 1
+    assert masks_of(painting(), {"masks": shares}, 2).unique().tolist() == [300]
+
+
 def test_rows_without_masks_of_their_own_have_a_dash(file):
     models = {"painter": painting(), "plain": without()}
     scores = evaluate(models, file, context=CONTEXT, horizon=HORIZON, metrics=NAMES)

@@ -83,7 +83,7 @@ def _told(predictor: object, source: Source | None) -> str:
 
 
 def masks_of(predictor: Predictor, trace: Trace, horizon: int) -> Tensor:
-    """The module of each pixel of the predicted frames: (B, horizon, H, W) uint8, counted from 1.
+    """The module of each pixel of the predicted frames: (B, horizon, H, W) int16, counted from 1.
 
     Args:
         predictor: one that gives masks.
@@ -96,7 +96,7 @@ def masks_of(predictor: Predictor, trace: Trace, horizon: int) -> Tensor:
         assert predictor.encoder.map_shape is not None
         read = trace["input_attention"][:, -horizon:].mean(2)  # (B, T, K, L)
         shares = _enlarged(read.unflatten(-1, predictor.encoder.map_shape), *predictor.film_shape[1:])
-    return shares.argmax(2).add(1).to(torch.uint8)
+    return shares.argmax(2).add(1).to(torch.int16)
 
 
 def _enlarged(maps: Tensor, height: int, width: int) -> Tensor:
