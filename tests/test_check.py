@@ -151,14 +151,15 @@ def test_a_file_never_comes_in_the_place_of_a_folder_or_a_device(tmp_path, overw
             check.absent("--out", path, overwrite)
 
 
-@pytest.mark.parametrize("name", ["a" * 228 + ".h5", "é" * 231, f"{'b' * 256}/a.h5"])
+@pytest.mark.parametrize("name", ["a" * 228 + ".h5", "é" * 231, "ж" * 116, f"{'b' * 256}/a.h5"])
 def test_names_that_no_disk_takes_are_one_clear_line(tmp_path, name):
-    with pytest.raises(ValueError, match=r"^--out must have names of at most 230 letters, got "):
+    with pytest.raises(ValueError, match=r"^--out must have names of at most 230 bytes, got "):
         check.absent("--out", tmp_path / name, False)
-    with pytest.raises(ValueError, match=r"^--out must have names of at most 255 letters, got "):
+    with pytest.raises(ValueError, match=r"^--out must have names of at most 255 bytes, got "):
         check.folder_for(tmp_path / (name + "b" * 25) / "c", ["scores.json"])
     assert check.folder_for(tmp_path / ("b" * 255), ["scores.json"])
-    assert check.absent("--out", tmp_path / ("b" * 255) / ("a" * 227 + ".h5"), False)
+    for name in ("a" * 227, "ж" * 113 + "a"):
+        assert check.absent("--out", tmp_path / ("b" * 255) / f"{name}.h5", False)
 
 
 def test_a_folder_for_files_is_not_called_like_one(tmp_path):

@@ -17,7 +17,7 @@ from typing import Any
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY, looks_like_run
 from videopred.spelling import nearest, nearest_path, nearest_run
 
-_NAME, _ADDED = 255, 25  # letters of a name that disks take; of what files that come and go beside it add to it
+_NAME, _ADDED = 255, 25  # bytes of a name that disks take; of what files that come and go beside it add to it
 
 
 def complaint(argument: str, must: str, got: Any, fix: str) -> str:
@@ -210,8 +210,8 @@ def existing(argument: str, path: Path) -> Path:
 def _require_short_names(argument: str, path: Path, added: int = 0) -> None:
     """Raise ValueError if no disk takes such a name, to which so much is added for files that come and go beside it."""
     most = _NAME - added
-    fits = len(path.name) <= most and all(len(part) <= _NAME for part in path.parts)
-    require(fits, argument, f"have names of at most {most} letters", path, "choose a shorter one")
+    fits = len(os.fsencode(path.name)) <= most and all(len(os.fsencode(part)) <= _NAME for part in path.parts)
+    require(fits, argument, f"have names of at most {most} bytes", path, "choose a shorter one")
 
 
 def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) -> Path:
