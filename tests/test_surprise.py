@@ -330,6 +330,9 @@ def test_what_is_refused(data, films):
         judge_scorer(lambda film: lit(film).numpy(), films, PlausibilityConfig())
     with pytest.raises(TypeError, match=r"^run must be a run folder or a predictor, got 5; give its folder, or what"):
         plausibility(5, data)
+    for call in (lambda: judge_scorer(lit, films, "no"), lambda: score_file("films.csv", data, "no")):
+        with pytest.raises(TypeError, match=r"^config must be a PlausibilityConfig, got 'no', of class str; make it"):
+            call()
     calls = []
     with pytest.raises(
         ValueError, match=r"^DATA must hold films that differ .*, got none in scene 6 \(counted from 0\)"

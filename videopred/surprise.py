@@ -165,7 +165,9 @@ def judge_scorer(
     Raises:
         ValueError: a scene has not two possible films; the burn-in is too long; `score` gives other shapes, or what is
             no finite number; or see `aggregate`.
+        TypeError: settings of another kind, or `score` gives no tensor.
     """
+    check.require_instance("config", config, PlausibilityConfig)
     scenes = Scenes(films.names, films.possible, films.conditions)
     frames, count = films.frames, len(scenes.names)
     films.check_burn_in(config.burn_in)
@@ -200,8 +202,10 @@ def score_file(scores: Path, data: Path | str, config: PlausibilityConfig | None
     Raises:
         FileNotFoundError: there is no such file or data.
         ValueError: a film is unknown, missing or scored twice; or see `read_scores` and `open_quadruplets`.
+        TypeError: settings of another kind.
     """
     config = PlausibilityConfig() if config is None else config
+    check.require_instance("config", config, PlausibilityConfig)
     films = open_scenes(data, config)
     scenes = Scenes(films.names, films.possible, films.conditions)
     given = read_scores(scores, films.names, films.folders, films.possible)
