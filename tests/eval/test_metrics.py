@@ -97,6 +97,15 @@ def test_the_mean_is_over_the_clips_that_have_a_value():
         torch.testing.assert_close(metric.reduce(measured, weights), by_hand, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.int64, torch.bool])
+@pytest.mark.parametrize("weight", [None, torch.tensor([0.5, 0.25, 0.25])], ids=["each once", "weighted"])
+def test_a_score_is_in_double_precision_whatever_was_measured(dtype, weight):
+    metric, measured = make_metric("mse"), {"mse": torch.tensor([[1, 0], [1, 1], [0, 1]]).to(dtype)}
+    expected = torch.tensor([2 / 3, 2 / 3] if weight is None else [0.75, 0.5], dtype=torch.float64)
+    torch.testing.assert_close(metric.reduce(measured, weight), expected)
+    torch.testing.assert_close(metric.of_each_clip(measured), measured["mse"].double())
+
+
 def test_what_is_unsaid_in_one_measurement_is_left_out_of_all():
     """A clip that counts in a divisor alone would change what the others say; PSNR has a second tensor, of its caps."""
     measured = {"psnr": torch.tensor([[10.0], [30]]), "capped": torch.tensor([[0.0], [torch.nan]])}

@@ -91,7 +91,7 @@ class Quantity(ABC):
                 [self.reduce({key: values[i : i + 1] for key, values in measured.items()}) for i in clips]
             )
         known = ~torch.stack([values.isnan() for values in measured.values()]).any(0)
-        sums = {key: values.where(known, 0) for key, values in measured.items()}
+        sums = {key: values.double().where(known, 0) for key, values in measured.items()}
         return self.of_sums(sums, known.double()).where(known, torch.nan)
 
     def of_sums(self, sums: dict[str, Tensor], clips: Tensor) -> Tensor:
@@ -116,8 +116,8 @@ class Quantity(ABC):
         known = ~torch.stack([values.isnan() for values in measured.values()]).any(0)  # (B, T)
         clips = weights.sum(-1, keepdim=True)
         if known.all():  # as of all metrics of films in the table
-            return self.of_sums({key: weights.to(values) @ values for key, values in measured.items()}, clips)
-        sums = {key: weights.to(values) @ values.where(known, 0) for key, values in measured.items()}
+            return self.of_sums({key: weights @ values.double() for key, values in measured.items()}, clips)
+        sums = {key: weights @ values.double().where(known, 0) for key, values in measured.items()}
         clips = weights @ known.to(weights)
         return self.of_sums(sums, clips).where(clips > 0, torch.nan)
 
@@ -232,14 +232,14 @@ def weights_of(values: Tensor, clip_weights: Tensor | None) -> Tensor:
         ValueError: one is negative or not a number, all are zero, or there are not B of them.
     """
     if clip_weights is None:
-        return values.new_ones(len(values))
+        return values.new_ones(len(values), dtype=torch.float64)
     _check_tensor("clip_weights", clip_weights)
     fix = "give one number of at least 0 for each clip"
     got = tuple(clip_weights.shape)
     require(got == (len(values),), "clip_weights", f"have shape ({len(values)},)", got, fix)
     allowed = bool((clip_weights >= 0).all()) and bool(clip_weights.sum() > 0)
     require(allowed, "clip_weights", "be at least 0 and not all 0", clip_weights.tolist(), fix)
-    return clip_weights.to(values)
+    return clip_weights.to(values.device, torch.float64)
 
 
 def check_films(prediction: Tensor, truth: Tensor) -> None:
