@@ -10,6 +10,7 @@ from small_worlds import small
 
 from videopred.datasets import make_world
 from videopred.datasets.clip import Clip, clip_seed
+from videopred.datasets.digit_walks import LegacyWalks, walk
 from videopred.datasets.digits import read_digits
 from videopred.datasets.settings import MovingMNISTConfig
 
@@ -208,6 +209,16 @@ def test_svg_is_their_law_to_the_bit(part, changes):
         assert (clip.velocities.swapaxes(0, 1) == velocities).all()
         overlaps += (film == 1).sum()
     assert overlaps > 0
+
+
+def test_walks_have_the_same_kinds_of_numbers_by_every_law():
+    recipe = small("sm-mnist-svg")
+    theirs = LegacyWalks(recipe, 7, 2, "train").walk(range(3))
+    for law in ("fixed", "srivastava"):
+        ours = walk(recipe.model_copy(update={"law": law}), 7, [np.random.default_rng(clip) for clip in range(3)])
+        for name in ("corners", "velocities", "walls"):
+            one, other = getattr(theirs, name), getattr(ours, name)
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
 
 
 def test_svg_gives_a_clip_by_drawing_all_before_it():

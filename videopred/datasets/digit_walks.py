@@ -29,9 +29,9 @@ class Walks(NamedTuple):
     active: np.ndarray
     """(B, N) bool, whether the clip has this digit."""
     corners: np.ndarray
-    """(B, T, N, 2) px, x and y of each digit's top left corner, inside the frame."""
+    """(B, T, N, 2) float64 px, x and y of each digit's top left corner, inside the frame."""
     velocities: np.ndarray
-    """(B, T, N, 2) px per frame; after the bounce, if the digit has just bounced."""
+    """(B, T, N, 2) float64 px per frame; after the bounce, if the digit has just bounced."""
     walls: np.ndarray
     """(B, T, N, 2) int8, what is hit along x and y on the way to the next frame: -1 the low, 1 the high wall, or 0."""
 
@@ -134,9 +134,8 @@ class LegacyWalks:
         """The walks of these clips, each reached by drawing all before it."""
         columns = zip(*map(self._reach, indices), strict=True)
         picks, corners, velocities, walls = map(np.stack, columns)
-        return Walks(
-            picks, np.ones(picks.shape, bool), *(array.swapaxes(1, 2) for array in (corners, velocities, walls))
-        )
+        moves = corners.astype(float), velocities.astype(float), walls.astype(np.int8)
+        return Walks(picks, np.ones(picks.shape, bool), *(array.swapaxes(1, 2) for array in moves))
 
     def _rewind(self) -> None:
         self._chance, self._next = np.random.RandomState(self._word), 0
@@ -154,7 +153,7 @@ class LegacyWalks:
         digits = [self._digit() for _ in range(self._recipe.digits[0])]
         return tuple(map(np.array, zip(*digits, strict=True)))
 
-    def _digit(self) -> tuple[int, list, list, list]:
+    def _digit(self) -> tuple[int, list[tuple[int, ...]], list[tuple[int, ...]], list[list[int]]]:
         """One digit: which, then its start, its velocity, and at each wall y before x."""
         recipe, draw = self._recipe, self._chance.randint
         speed = int(recipe.speed)
