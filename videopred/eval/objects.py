@@ -57,7 +57,8 @@ def check_objects(predicted: Objects, true: Objects) -> None:
     """Refuse true and predicted objects that are not of the same clips and frames.
 
     Raises:
-        ValueError: positions are not (B, 1 + T, N, 2), clips or frames differ in number, or none is predicted.
+        ValueError: a field has other axes than `Scene` says, or other clips, frames or objects than its scene's
+            positions; the two scenes differ in clips or frames; or no frame is predicted.
     """
     for name, objects in (("predicted", predicted), ("true", true)):
         for field, values in vars(objects).items():
