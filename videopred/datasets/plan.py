@@ -113,11 +113,12 @@ class Job:
 def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: DatasetSettings | None, shards: int) -> Job:
     """What to make, if it makes sense.
 
-    Args: see `generate`.
+    Arguments are those of `generate`.
 
     Raises:
         ValueError: no such preset or part, no clips at all, a number that is negative, too large or breaks
             scenes apart.
+        TypeError: a name that is no text, a recipe that is no settings, or a number that is not whole.
     """
     check.require_kind(isinstance(name, str), "PRESET", "be a name", repr(name), "write e.g. balls4")
     recipe = find_recipe(name) if recipe is None else recipe
