@@ -97,11 +97,11 @@ def _version(library: str) -> str:
 
 
 def _machine() -> dict[str, str]:
-    """System, cores, threads and memory."""
+    """System, CPUs, threads and memory."""
     said = os.environ.get("OMP_NUM_THREADS")
     rows = {
         "system": platform.platform(),
-        "cores": f"{processors()} for this process",
+        "logical CPUs": f"{processors()} for this process",
         "threads": f"{torch.get_num_threads()} of torch (OMP_NUM_THREADS {said or 'is not set'})",
     }
     if (there := total_memory_bytes()) is not None:

@@ -121,7 +121,7 @@ def compiler() -> tuple[str, str]:
 
 
 def processors() -> int:
-    """Cores of the CPU that this process may use; only Linux tells if they are fewer than the machine has."""
+    """Logical CPUs that this process may use; only Linux tells if they are fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

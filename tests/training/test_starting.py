@@ -314,13 +314,13 @@ def test_loaders_of_clips_that_are_not_loaded_are_refused_or_named(data, tmp_pat
         assert ("--workers only read validation clips" in (out / "log.txt").read_text()) == bool(workers)
 
 
-@pytest.mark.parametrize(("cores", "told"), [(1, True), (2, False)])
-def test_more_loaders_than_cores_are_told_in_one_line(data, tmp_path, monkeypatch, recwarn, cores, told):
+@pytest.mark.parametrize(("processors", "told"), [(1, True), (2, False)])
+def test_more_loaders_than_processors_are_told_in_one_line(data, tmp_path, monkeypatch, recwarn, processors, told):
     """torch warns of each loader, in half a dozen lines."""
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(processors)), raising=False)
     run, compute = tmp_path / "run", ComputeConfig(workers=2, hold="memory")
     train(data, tiny_model(), tiny_training(updates=1), compute=compute, out=run, device="cpu")
-    assert ("--workers 2 are more than the 1 core of this process" in (run / "log.txt").read_text()) == told
+    assert ("--workers 2 are more than the 1 logical CPU of this process" in (run / "log.txt").read_text()) == told
     assert not [warning for warning in recwarn if "DataLoader" in str(warning.message)]
 
 

@@ -100,7 +100,7 @@ class Course:
             what = "made" if self.clips.endless else "read from disk"
             say(f"{self.device} waits while clips are {what}; with --workers 2 that happens meanwhile")
         if compute.workers > processors():
-            say(f"--workers {compute.workers} are more than the {counted(processors(), 'core')} of this process")
+            say(f"--workers {compute.workers} are more than the {counted(processors(), 'logical CPU')} of this process")
 
     def _train_until_stopped(self, keep: KeepCheckpoints) -> None:
         """Train, and raise KeyboardInterrupt where somebody stops it."""
