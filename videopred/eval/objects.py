@@ -57,8 +57,8 @@ def check_objects(predicted: Objects, true: Objects) -> None:
     """Refuse true and predicted objects that are not of the same clips and frames.
 
     Raises:
-        ValueError: a field has other axes than `Scene` says, or other clips, frames or objects than its scene's
-            positions; the two scenes differ in clips or frames; or no frame is predicted.
+        ValueError: a field has other axes than `Objects` says, or other clips, frames or objects than the positions
+            beside it; the two differ in clips or frames; or no frame is predicted.
     """
     for name, objects in (("predicted", predicted), ("true", true)):
         for field, values in vars(objects).items():
