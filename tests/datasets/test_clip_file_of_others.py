@@ -37,6 +37,7 @@ def write_group(**datasets):
         (LIT * (128 / 255), 128, "grey levels, from float64"),
         (LIT * np.float16(77 / 255), 77, "grey levels, from float16"),
         (LIT.astype(np.float32), 255, "grey levels, from float32"),
+        (LIT * np.float32(51) * np.float32(1 / 255), 51, "grey levels, from float32"),  # but nearly 51 / 255
         (LIT * np.uint8(200), 200, "grey levels, from uint8"),
         (LIT * np.int64(200), 200, "grey levels, from int64"),
         (LIT * np.uint8(1), 255, "binary, from uint8"),
@@ -154,6 +155,13 @@ def test_discs_at_their_places_never_seem_half_a_pixel_off_and_others_always_do(
                 assert unit_and_offset(clip.positions + np.float32(offset), clip.masks) == (1, offset)
 
 
+def test_places_are_half_a_pixel_off_only_if_most_are_along_both_axes():
+    masks, places = (array[:, 0] for array in discs_and_places())
+    assert unit_and_offset(places + np.array([0.5, 0]), masks) == (1, 0)
+    assert unit_and_offset(places + np.array([[0.5], [0]]), masks) == (1, 0)
+    assert unit_and_offset(places + np.array([[9], [0]]), masks) == (None, 0)
+
+
 def test_places_are_known_by_all_parts_and_clips_and_frames(tmp_path):
     """In the first clip nothing is seen until the last frame; in another, places lie beside the objects."""
     masks, places = discs_and_places()
@@ -208,6 +216,16 @@ def test_whole_numbers_that_change_their_meaning_are_refused_when_they_are_read(
     file.read_frames("train", 0, 4)
     with pytest.raises(ValueError, match="^" + re.escape(complaint)):
         file.read_frames("train", 4, 5)
+
+
+@pytest.mark.parametrize("clip", [0, 3, 6])
+def test_the_first_the_middle_and_the_last_clip_tell_what_whole_numbers_mean(tmp_path, clip):
+    features = LIT.astype(np.int64)
+    features[2, clip, 0, 0, 0] = 2
+    write_group(training__features=features)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert not file.binary
+    np.testing.assert_array_equal(file.read_frames("train", 0, 7), features.swapaxes(0, 1))
 
 
 @pytest.mark.parametrize("groups", [(1, 7, 8, 10), (1, 7, 8, 10, 1)])

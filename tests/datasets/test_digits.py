@@ -129,12 +129,22 @@ def test_a_damaged_file_is_refused(full_mnist, tmp_path, name, damage):
         read_digits(tmp_path)
 
 
-def test_a_folder_of_few_digits_is_refused(tmp_path):
+def test_images_of_another_shape_are_refused(full_mnist, tmp_path):
+    """Of as many pixels, too, which could be cut into digits of the right one."""
+    raw = folder_without("t10k-images", full_mnist, tmp_path)
+    (raw / "t10k-images-idx3-ubyte").write_bytes(idx(np.ones((70, 14, 56), np.uint8)))
+    with pytest.raises(ValueError, match=r"must hold an undamaged t10k-images-idx3-ubyte, got .*wrong header"):
+        read_digits(tmp_path)
+
+
+@pytest.mark.parametrize("digits", [3, 10_000])
+def test_a_folder_that_leaves_none_to_learn_from_is_refused(tmp_path, digits):
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
     for name in FILES:
-        (raw / name).write_bytes(idx(np.ones((3, 28, 28) if "images" in name else 3, np.uint8)))
-    with pytest.raises(ValueError, match=r"^--mnist must hold more than 10000 training digits, got 3 in .*; give the"):
+        (raw / name).write_bytes(idx(np.ones((digits, 28, 28) if "images" in name else digits, np.uint8)))
+    must = rf"^--mnist must hold more than 10000 training digits, got {digits} in .*; give the"
+    with pytest.raises(ValueError, match=must):
         read_digits(tmp_path)
 
 

@@ -226,6 +226,11 @@ def test_times_that_are_multiples_of_the_shortest_mean_what_they_say(tmp_path):
     assert found["frame_ms"] == 100
 
 
+def test_frames_that_are_shown_once_may_all_last_longer_than_the_period():
+    """At 40 a second, moments of periods 2, 3, 5, 6, 7 and 9 rounded to hundredths: 5, 8, 12, 15, 18 and 22."""
+    assert read_times([[5, 3, 4, 3, 3, 4]]) == {((2, 1, 2, 1, 1, 2),): 2.5}
+
+
 def test_a_thousand_films_share_one_rate():
     (counts,) = read_times([[3, 3, 4] * 13] * 1000)
     assert counts == ((1,) * 39,) * 1000

@@ -85,3 +85,9 @@ def test_the_target_crosses_any_part_of_the_frame():
     half = scenes[0].stage.half_width
     share = (paths.min(1) - half) / (W - 2 * half - np.ptp(paths, axis=1))
     assert_drawn_from(count_bins(share.round(4), 0, 1))
+
+
+def test_of_two_occluders_the_left_one_comes_first_mirrored_or_not():
+    for scene in scenes_of("O1", "dynamic-2", draws=20):
+        first, second = scene.occluders[0, :, 1]
+        assert first < second

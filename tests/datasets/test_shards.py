@@ -204,6 +204,15 @@ def test_shards_of_another_set_are_replaced_only_on_request(mine, change, tmp_pa
     assert all((mine / name).read_bytes() == (expected / name).read_bytes() for name in NAMES)
 
 
+def test_a_shard_of_another_version_is_replaced_only_on_request(mine, folder):
+    with h5py.File(mine / NAMES[1], "a") as file:
+        file.attrs["software"] = "videopred 0.0.7"
+    with pytest.raises(FileExistsError, match=r"^--out must hold only .*-00001-of-00003\.h5, with other content; ch"):
+        make(mine.parent)
+    make(mine.parent, overwrite=True)
+    assert (mine / NAMES[1]).read_bytes() == (folder / NAMES[1]).read_bytes()
+
+
 def test_shards_of_another_number_go_only_on_request(mine):
     with pytest.raises(FileExistsError, match=r"^--out must hold only .*-00000-of-00003\.h5, of another set; ch"):
         make(mine.parent, shards=2)

@@ -71,6 +71,16 @@ def test_large_clips_are_taken_and_packed_one_by_one(tmp_path, monkeypatch):
         writer.write_part("train", records(), 19)
 
 
+def test_clips_that_share_chunks_come_back_in_their_order(tmp_path):
+    """Sixteen of them fill a chunk, and only the last one of a file may hold fewer."""
+    places = np.random.default_rng(8).normal(size=(35, T, 2, 2))
+    records = [record | {"positions": places[i]} for i, record in enumerate(films(35))]
+    with new_file(tmp_path / "a.h5", {"name": "theirs"}) as writer:
+        writer.write_part("train", iter(records), 35)
+    with ClipFile(tmp_path / "a.h5") as file:
+        np.testing.assert_array_equal(file.read("train", "positions", 0, 35), places)
+
+
 def test_tables_are_cut_into_chunks_however_their_rows_come(tmp_path, monkeypatch):
     """17 clips with 0 to 3 contacts, in chunks of 4 rows: some of a step fill several, others none."""
     monkeypatch.setattr("videopred.datasets.writer._ROWS_PER_CHUNK", 4)
