@@ -42,6 +42,13 @@ def test_chances_by_hand():
     torch.testing.assert_close(film.view(2, 3), expected)
 
 
+def test_a_pixel_is_lit_from_half_of_white_on():
+    statistics = TrainingStatistics(1, 1, (1, 1, 2))
+    statistics.update(strip("54", "x0"))
+    assert statistics.chances.tolist() == [[0], [1]]
+    assert baselines.copy_last_calibrated(strip("45"), statistics).flatten().tolist() == [0, 1]
+
+
 def test_processes_add_up_what_they_have_seen():
     """Two that have seen a film each know what one knows that has seen both; a third has seen nothing."""
     films = torch.rand(2, 6, 1, 4, 7)

@@ -75,6 +75,13 @@ def test_seeds_widen_the_interval_and_are_averaged():
     assert of.high - of.low > alone.high - alone.low
 
 
+def test_seeds_of_the_reference_widen_it_as_much():
+    good, bad = [GOOD], [BAD, BAD_AGAIN]
+    of = PlausibilityComparison({"good": good, "bad": bad}).kinds["mean"][0].models["bad"]
+    turned = PlausibilityComparison({"bad": bad, "good": good}).kinds["mean"][0].models["good"]
+    assert (turned.low, turned.high) == pytest.approx((-of.high, -of.low))
+
+
 def test_the_table_stars_what_differs_from_the_first():
     title, mean, legend = PlausibilityComparison({"good": [GOOD], "bad": [BAD]}).table().split("\n\n")
     assert title == "good, bad on films.h5: 20 scenes of four films; surprise kl"

@@ -146,6 +146,17 @@ def test_specks_are_no_balls_beside_a_ball_of_unknown_size():
     assert torch.equal(found.masks > 0, true.masks > 0)
 
 
+def test_specks_are_no_balls_where_no_size_is_known():
+    """They are less than half of a disc whose radius is a sixteenth of the frame's shorter side: here 6.7 px."""
+    nobody, still = torch.full_like(TRUE.positions[:, :, :1], torch.nan), torch.zeros(CLIPS, 1, 2)
+    true = replace(TRUE, positions=nobody, radius=torch.full((CLIPS, 1), torch.nan).double())
+    film = torch.zeros_like(TRUE.film)
+    film[:, 2:, 0, 15:17, 20:23] = 1
+    assert tracked(film, true, still).positions.isnan().all()
+    film[:, 2:, 0, 17, 20] = 1
+    assert (~tracked(film, true, still).positions.isnan().any(-1)).sum(-1).tolist() == [[0, 0] + [1] * (STEPS - 1)] * 3
+
+
 def test_more_balls_than_there_is_room_for_are_left_alone():
     film = TRUE.film.clone()
     for number in range(6):

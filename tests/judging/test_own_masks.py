@@ -14,7 +14,7 @@ from videopred.judging import evaluate
 from videopred.judging.evaluating import evaluate_given, evaluate_protocol
 from videopred.judging.own_masks import masks_of, source_of, usual_metrics
 from videopred.models import CORES, build
-from videopred.models.codec_settings import MasksConfig
+from videopred.models.codec_settings import MasksConfig, MilaConfig
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.rollout import roll_out
@@ -59,6 +59,22 @@ def expected_masks(model: Predictor, seen: Tensor) -> Tensor:
     best = trace["input_attention"][:, CONTEXT:].mean(2).argmax(2).unflatten(-1, (rows, columns))
     # Each position is a square of whole pixels here.
     return best.repeat_interleave(SHAPE[1] // rows, 2).repeat_interleave(SHAPE[2] // columns, 3)
+
+
+def test_positions_of_a_map_that_does_not_divide_the_frame_are_spread_evenly():
+    """As that of --codec mila: here three rows in 40 px."""
+    torch.manual_seed(0)
+    core = CORES["scoff"][0](**CORE_SIZES["scoff"])
+    model = build(PredictorConfig(core=core, codec=MilaConfig()), (1, 40, 32)).eval()
+    rows, columns = model.encoder.map_shape
+    assert (rows, columns) == (3, 2)
+    first = torch.tensor([1, 0, 0, 1, 1, 0]) > 0  # where the first module looks; elsewhere it is the second
+    attention = torch.zeros(1, 2, 1, 4, rows * columns)
+    attention[..., 0, :], attention[..., 1, :] = first, ~first
+    [last] = masks_of(model, {"input_attention": attention}, 1)[0]
+    down = torch.tensor([0] * 14 + [1] * 13 + [2] * 13)
+    across = torch.tensor([0] * 16 + [1] * 16)
+    assert torch.equal(last, torch.where(first.view(rows, columns)[down][:, across], 1, 2).to(torch.uint8))
 
 
 def expected_scores(masks: Tensor, true: Tensor) -> np.ndarray:
