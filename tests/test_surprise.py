@@ -262,6 +262,15 @@ def test_what_was_drawn_of_earlier_scores_goes_with_them(data, films, tmp_path):
     assert left == {"plausibility.json", "plausibility.csv", "films.csv"} | mine
 
 
+def test_saving_over_earlier_scores_leaves_what_was_written_anew(films, tmp_path):
+    found = judge_scorer(hashed, films, PlausibilityConfig(resamples=2))
+    found.save(tmp_path)
+    (tmp_path / "scene-3.gif").write_bytes(b"")
+    written = found.save(tmp_path, overwrite=True)
+    assert sorted(tmp_path.iterdir()) == sorted(written)
+    assert tmp_path / "surprise.npz" in written
+
+
 def test_films_may_be_scored_by_their_folders_and_named_by_a_file(few, tmp_path):
     """As IntPhys does both: a film in dev/O1/01/3 may be scored as O1/01/3, and dev_ids.txt gives its full name."""
     shutil.copytree(few.parent / "folder", tmp_path / "folder")
