@@ -48,8 +48,9 @@ def same_weights(one: torch.nn.Module, other: torch.nn.Module) -> bool:
 
 @pytest.mark.parametrize("core", CORES)
 def test_a_run_is_loaded_as_it_was_saved_and_ready_to_predict(tmp_path, core):
-    saved = write_run(tmp_path, config_of(core))
+    saved, chance = write_run(tmp_path, config_of(core)), torch.get_rng_state()
     loaded = load_run(tmp_path)
+    assert torch.equal(torch.get_rng_state(), chance)
     assert same_weights(saved, loaded)
     assert not loaded.training
     assert (loaded.config, loaded.film_shape) == (tiny_model(core), SHAPE)

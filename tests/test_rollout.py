@@ -77,6 +77,14 @@ def test_a_threshold_itself_counts_as_lit(threshold, fed):
     assert clock.seen[1].unique().tolist() == [fed]
 
 
+def test_each_clip_is_sampled_from_a_stream_of_its_own():
+    clock = Clock()
+    roll_out(clock, torch.full((B, 1, C, H, W), 0.49), 2, feedback="sample")
+    first, second = clock.seen[1][:2]
+    assert first.unique().tolist() == second.unique().tolist() == [0, 1]
+    assert not torch.equal(first, second)
+
+
 def test_teacher_forcing_sees_true_frames_only():
     clock = Clock()
     said = predict_on(clock, clock_film(6), 0)

@@ -137,6 +137,20 @@ def test_an_update_that_is_not_finite_is_left_out_and_named(data, tmp_path, monk
     assert not any(torch.equal(one, other) for one, other in zip(second, third, strict=True) if one.any())
 
 
+def test_the_weight_whose_gradient_is_none_is_named_behind_the_clipping_of_all(data, tmp_path, monkeypatch):
+    plain = Learner.configure_gradient_clipping
+
+    def spoiling(self: Learner, *what: Any, **more: Any) -> None:
+        for weight in self.predictor.decoder.parameters():
+            weight.grad = weight.grad * torch.nan
+        plain(self, *what, **more)
+
+    monkeypatch.setattr(Learner, "configure_gradient_clipping", spoiling)
+    settings, message = tiny_training(clip_norm=0.1), "a gradient of norm nan at update 1, first in the gradient of dec"
+    with pretended_device(), pytest.raises(ValueError, match=message):
+        train(data, tiny_model("rims"), settings, out=tmp_path / "run", watch=UNDRAWN, device="cuda")
+
+
 @pytest.mark.parametrize("precision", ["16-mixed", "bf16-mixed", "bf16-true", "64-true"])
 def test_every_precision_comes_to_its_end(data, tmp_path, precision):
     settings = tiny_training(precision=precision)
