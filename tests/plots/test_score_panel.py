@@ -1,9 +1,14 @@
-"""Where axes of values end."""
+"""Where axes of values end, and the bands in them."""
+
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from videopred.plots.score_panel import Curve, ScorePanel
+from videopred.eval import make_metric
+from videopred.eval.intervals import Interval
+from videopred.plots.score_panel import Curve, ScorePanel, over_steps
 
 
 def ends(
@@ -44,3 +49,15 @@ def test_the_oracle_leaves_where_it_is_far_better_too(oracle, higher_is_better, 
 def test_without_models_nothing_lies_outside():
     assert ends([np.nan], [1.0, 50.0, 2.0], False) == (1, 50)
     assert ends([], [np.nan], True) == (0, 1)
+
+
+def test_a_band_stays_within_the_metrics_range_and_closes_where_there_is_no_interval():
+    low, high = np.array([0.7, np.nan, -0.2]), np.array([1.2, np.nan, 0.3])
+    row: Any = SimpleNamespace(
+        scores=SimpleNamespace(metrics={"f1": make_metric("f1")}),
+        values=lambda column: np.array([0.9, 0.5, 0.1]),
+        intervals=lambda column: Interval(low, high),
+        is_model=True,
+    )
+    curve = over_steps({"mine": row}, "f1").rows["mine"]
+    assert (curve.low.tolist(), curve.high.tolist()) == ([0.7, 0.5, 0], [1, 0.5, 0.3])
