@@ -184,6 +184,18 @@ def test_the_newest_whole_checkpoint_that_was_to_be_kept_is_better_than_none(sto
     assert capfd.readouterr().err.splitlines()[-1].endswith("; resuming from update-0000003.ckpt")
 
 
+def test_checkpoints_that_were_to_be_kept_are_left_alone_where_the_last_is_as_new(stopped, capfd):
+    """They may be many and large, and one that is damaged is not needed."""
+    folder = stopped / "checkpoints"
+    kept = [folder / f"update-{done:07}.ckpt" for done in (2, 3)]
+    for path in kept:
+        path.write_bytes(b"damaged")
+    start = find_start(stopped, read_settings(stopped)[0])
+    assert (start.checkpoint, start.done) == (folder / "last.ckpt", 3)
+    assert [path.read_bytes() for path in kept] == [b"damaged", b"damaged"]
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("reader", ["ZipFile", "torch.load"])
 @pytest.mark.parametrize(
     "failure",
