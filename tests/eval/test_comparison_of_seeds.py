@@ -44,6 +44,14 @@ def constant(*means: float, clips: int = 5, steps: int = 2) -> Scores:
     return table(np.array(means)[:, None, None] + np.zeros((len(means), clips, steps)))
 
 
+def test_scores_of_some_runs_keep_the_groups_of_which_all_are_left():
+    groups = {"gru, all seeds": ("seed-0", "seed-1"), "rims, all seeds": ("seed-2", "seed-3")}
+    whole = replace(constant(1, 2, 3, 4), seeds=groups)
+    for rows, kept in ((("seed-1", "seed-0", "seed-2"), ["gru, all seeds"]), (("seed-1", "seed-2"), [])):
+        some = whole.of_models(rows)
+        assert (some.models, list(some.seeds), some.remarks) == (rows, kept, ())
+
+
 def test_of_seeds_alone_the_interval_is_welchs():
     """2, 4, 6 less 1, 2, 6: 4 - 3, variances 4 and 7; scipy knows Welch's interval."""
     found = compare({"rims": constant(1, 2, 6), "gru": constant(2, 4, 6)}).difference("gru", "mse")

@@ -123,6 +123,17 @@ def test_of_a_score_whose_best_is_one_the_error_is_what_is_missing():
     assert np.isnan(compared(*perfect, relative_to="gru").cell("blank", "a", "mse").ratio).all()
 
 
+def test_the_interval_of_a_ratio_rests_on_the_clips_of_the_row_that_has_fewer():
+    """Of a reference that has a value in a single clip, there is none."""
+    few = constant(2)
+    few[1:] = np.nan
+    tables = [(row, table(data, values)) for data in "ab" for row, values in (("gru", few), ("rims", constant(1)))]
+    cell = compared(*tables, relative_to="gru").cell("rims", "a", "mse")
+    assert cell.ratio.value == 0.5
+    assert np.isnan(cell.ratio[1:]).all()
+    assert np.isfinite(cell.mean).all()
+
+
 def test_of_several_seeds_the_interval_is_students():
     """2, 4, 6: 4 and t sd / sqrt(3); relative to a sure 8, an eighth of both; to themselves, sure."""
     seeds, half = constant(2, 4, 6), STUDENT * 2 / 3**0.5
