@@ -74,6 +74,7 @@ def test_a_card_claims_the_steps_at_which_every_row_but_the_oracle_is_behind():
         model=([0.1, 0.2, 0.4], [10, 11, 12]),
         blank=([0.2, 0.3, 0.3], [9, 12, 12]),
         copy_last=([0.3, 0.3, 0.5], [np.nan] * 3),
+        mean_frame=([0.9] * 3, [np.nan, 9, 9]),
         physics_oracle=([0.0] * 3, [99] * 3),
     )
     assert list(_ahead(scores)) == [

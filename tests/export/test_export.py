@@ -79,6 +79,17 @@ def test_any_checkpoint_can_be_asked_for_by_name(run):
     assert len(list(run.parent.glob("*.safetensors"))) == 4
 
 
+def test_the_last_checkpoint_stands_for_a_run_without_a_best_one(run):
+    """Then scores of the one are scores of the other."""
+    for name in ("best.ckpt", "last.ckpt"):
+        write_run(run, config_of("rims"), 1, name)
+    beside = read_export(export_run(run, checkpoint="last")).record
+    (run / "checkpoints" / "best.ckpt").unlink()
+    alone = read_export(export_run(run)).record
+    assert (beside["checkpoint"], beside["weights"]) == ("last", "last")
+    assert (alone["checkpoint"], alone.get("weights")) == ("last", None)
+
+
 def test_who_gives_a_checkpoint_as_a_run_is_told_how_to_make_one_of_it(run):
     fix = rf"make it one file with `videopred export {run} --checkpoint best`, and give that$"
     with pytest.raises(FileNotFoundError, match=rf"^RUN must be a run folder .*, got .*best\.ckpt; {fix}"):
