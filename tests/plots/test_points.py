@@ -91,11 +91,11 @@ def test_what_was_not_scored_has_no_mark():
 
 
 def scored(data: str, level: float, metric: str = "mse", lost_from: int = 2) -> Scores:
-    """A model on a data set, which has no value from a step on, beside a row that is a thousand times as bad."""
+    """A model on a data set, which has no value from a step on, beside a row that is far worse on any of them."""
     values = level + np.zeros((4, 2))
-    lost = np.where(np.arange(2) < lost_from, values, np.nan)
+    lost, far = np.where(np.arange(2) < lost_from, values, np.nan), np.full((4, 2), 1000 * np.sign(level))
     return Scores(
-        measurements={"model": {metric: {metric: lost}}, "blank": {metric: {metric: 1000 * values}}},
+        measurements={"model": {metric: {metric: lost}}, "blank": {metric: {metric: far}}},
         metrics={metric: make_metric(metric)},
         file=f"{data}.h5",
         fingerprint=data,
@@ -130,6 +130,15 @@ def test_a_comparison_over_data_is_drawn(names, below, along, against):
     np.testing.assert_allclose(marks(plot)["rims"][:, 1], [3, 4] if against is None else [3, 2])
     asked, intervals = figure.get_suptitle().replace("\n", " ").rsplit("; ", 1)
     assert (asked in comparison.table(), intervals) == (True, "bars: 95 % intervals")
+    assert "blank" in marks(plot)
+    assert plot.get_ylim()[1] < 10
+
+
+def test_relative_errors_are_errors_also_of_a_metric_of_which_higher_is_better():
+    tables = [(row, scored(data, level, "ssim")) for data in ("a", "b") for row, level in (("gru", -1), ("rims", -2))]
+    (plot,) = draw_comparison(compare_over_data(by_data(tables), "gru")).axes
+    np.testing.assert_allclose(marks(plot)["rims"][:, 1], [1.5, 1.5])
+    assert "blank" in marks(plot)
     assert plot.get_ylim()[1] < 10
 
 

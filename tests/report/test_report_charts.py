@@ -44,6 +44,12 @@ def test_round_numbers_hold_the_values_between_them(values, lowest, highest):
     assert highest in up
 
 
+def test_an_axis_ends_at_a_round_number_that_is_reached_but_for_rounding():
+    svg = line_chart("a", {"b": Line((0, 1), (0.1, 0.1 + 0.2))}, "step")  # 0.30000000000000004
+    assert [label for label in labels(svg) if label != "step"][:4] == ["0", "0.1", "0.2", "0.3"]
+    assert "0.4" not in labels(svg)
+
+
 def test_a_chart_of_nothing_but_0_has_a_height():
     svg = line_chart("a", {"b": Line((0, 1), (0.0, 0.0))}, "step")
     ((left, right),) = paths(svg)
