@@ -17,7 +17,7 @@ class PlainUpsampleConv(nn.Module):
 
     def __init__(self, folded: UpsampleConv):
         super().__init__()
-        self.weight, self.bias = folded.weight, folded.bias
+        self.weight, self.bias = nn.Parameter(folded.weight.detach().contiguous()), folded.bias
 
     def forward(self, inputs: Tensor) -> Tensor:
         """(N, channels, H, W) -> (N, outputs, 2 H, 2 W)."""
@@ -54,13 +54,15 @@ class PlainPredictor(nn.Module):
 
 
 def _plain(module: nn.Module) -> nn.Module:
-    """The module, in place, with torch's layers for its folded convolutions, its ELU and its order of weights."""
+    """The module, in place, with torch's layers and torch's order of weights in memory."""
     for name, child in module.named_children():
         if isinstance(child, UpsampleConv):
             setattr(module, name, PlainUpsampleConv(child))
         elif isinstance(child, ELU):
             setattr(module, name, nn.ELU())
-        elif isinstance(child, nn.Linear):
+        elif isinstance(child, nn.ReLU):
+            setattr(module, name, nn.ReLU())
+        elif isinstance(child, nn.Linear | nn.Conv2d):
             child.weight.data = child.weight.data.contiguous()
         else:
             _plain(child)
