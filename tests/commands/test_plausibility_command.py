@@ -149,6 +149,7 @@ def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_pa
     Path("eval/both/seed-10/films").rename("elsewhere too")
     assert run(words) == 1
     assert "--out must be a new path, got eval/both/films/plausibility-over-seeds.json (al" in capfd.readouterr().err
+    assert not Path("eval/both/seed-2/films").exists()  # no run was judged for nothing
     assert run(f"{words} --out here --draw 1") == 0
     out = capfd.readouterr().out
     assert out.endswith("wrote here/plausibility-over-seeds.json\nwrote here/plausibility-over-seeds.csv\n")
@@ -193,6 +194,11 @@ def test_several_models_are_judged_each_and_held_against_the_first(place, tmp_pa
     made = ("gru/scene-1.png", "gru/films.csv", "both/seed-10/scene-1.gif", "both/plausibility-over-seeds.csv",
             "plausibility-compared.csv")  # fmt: skip
     assert all(Path("here", name).is_file() for name in made)
+    for name in ("gru", "both"):
+        shutil.rmtree(Path("here", name))
+    assert run(f"{words} --out here --names both=BOTH") == 1
+    assert "--out must be a new path, got here/plausibility-compared.json (already there)" in capfd.readouterr().err
+    assert not Path("here/gru").exists()  # no model was judged for nothing
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(place, tmp_path, monkeypatch, capfd):
@@ -251,6 +257,7 @@ BAD = {
     "": "RUN and DATA must be given, got nothing; put both before the options",
     "{gru} {films} --scores {answer}": "DATA must be one path with --scores, got {gru} {films}; leave out RUN",
     "{films} --scores {answer} --burn-in 3": "--burn-in must be left out with --scores, got both; it is about a run",
+    "{films} --scores {answer} --every 3": "--every must be left out with --scores, got both; it is about a run",
     "{films} --scores {answer} --draw 0": "--draw must be left out with --scores, got both; it is about a run's",
     "{films} --scores gone.csv": "--scores must be an existing file, got gone.csv (nothing there); give a table or",
     "{gru} {films} --draw 0 0": "--draw must name each once, got 0 twice; leave one out",

@@ -92,6 +92,18 @@ def test_what_stands_under_narrow_panels_is_whole_and_apart(rows, panel_px):
         assert inked[-1] - 2 <= line[-1] < gif.shape[2] - 1
 
 
+@pytest.mark.parametrize(
+    ("panels", "cells"),
+    [
+        (3, [(0, 0), (0, 1), (0, 2)]),
+        (4, [(0, 0), (0, 1), (0, 2), (0, 3)]),
+        (5, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]),
+    ],
+)
+def test_panels_stand_in_lines_of_about_one_length(panels, cells):
+    assert rendering._in_lines(panels) == cells
+
+
 def test_every_pixel_becomes_a_square():
     context, truth, prediction, one_step = films(context=1)
     image = film_frames(view_of(context, truth, prediction, one_step), panel_px=SCALE * WIDTH)[2]

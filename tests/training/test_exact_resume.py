@@ -313,6 +313,7 @@ def test_what_torch_makes_by_default_changes_nothing(data, tmp_path, monkeypatch
             stop_after(monkeypatch, 0)
             resume(tmp_path / "run", device="cpu")
         memory = foresee(data, tiny_model(core), settings, device="cpu").memory
+        assert {weight.dtype for weight in load_run(tmp_path / "run").parameters()} == {torch.float32}
         assert torch.get_default_dtype() == torch.float64
     finally:
         torch.set_default_dtype(torch.float32)
