@@ -151,6 +151,14 @@ def test_a_file_never_comes_in_the_place_of_a_folder_or_a_device(tmp_path, overw
             check.absent("--out", path, overwrite)
 
 
+def test_windows_counts_letters_of_names(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "pathconf")
+    assert check.absent("--out", tmp_path / ("ж" * 120), False)  # 240 bytes
+    for name in ("ж" * 231, "𝄞" * 116):
+        with pytest.raises(ValueError, match=r"^--out must have names of at most 230 bytes, got "):
+            check.absent("--out", tmp_path / name, False)
+
+
 @pytest.mark.parametrize("name", ["a" * 228 + ".h5", "é" * 231, "ж" * 116, f"{'b' * 256}/a.h5"])
 def test_names_that_no_disk_takes_are_one_clear_line(tmp_path, name):
     with pytest.raises(ValueError, match=r"^--out must have names of at most 230 bytes, got "):

@@ -210,8 +210,13 @@ def existing(argument: str, path: Path) -> Path:
 def _require_short_names(argument: str, path: Path, added: int = 0) -> None:
     """Raise ValueError if no disk takes such a name, to which so much is added for files that come and go beside it."""
     most = _NAME - added
-    fits = len(os.fsencode(path.name)) <= most and all(len(os.fsencode(part)) <= _NAME for part in path.parts)
+    fits = _length(path.name) <= most and all(_length(part) <= _NAME for part in path.parts)
     require(fits, argument, f"have names of at most {most} bytes", path, "choose a shorter one")
+
+
+def _length(name: str) -> int:
+    """How much of what disks take a name is: bytes, or units of UTF-16 on Windows, whose Python has no pathconf."""
+    return len(os.fsencode(name)) if hasattr(os, "pathconf") else len(name.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) -> Path:

@@ -17,7 +17,7 @@ from videopred.bench.cores import table as cores_table
 from videopred.bench.generate import bench_generate, table
 from videopred.bench.on_device import with_compiled_step
 from videopred.bench.plain_cores import plain_rims
-from videopred.bench.plain_predictor import PlainPredictor
+from videopred.bench.plain_predictor import PlainPredictor, PlainUpsampleConv
 from videopred.bench.plain_worlds import plain_balls, plain_digits
 from videopred.bench.scores import bench_scores
 from videopred.bench.scores import table as scores_table
@@ -170,7 +170,9 @@ def test_the_plain_predictor_is_the_same_function():
         torch.testing.assert_close(plain(film, own=2), predict_on(predictor, film, 2).logits, rtol=1e-4, atol=1e-5)
     layers = [layer for part in (plain.encoder, plain.decoder) for layer in part.modules()]
     assert not any(isinstance(layer, ELU) for layer in layers)
-    assert all(layer.weight.is_contiguous() for layer in layers if isinstance(layer, nn.Linear))
+    kinds = nn.Linear | nn.Conv2d | PlainUpsampleConv
+    assert all(layer.weight.is_contiguous() for layer in layers if isinstance(layer, kinds))
+    assert not any(layer.inplace for layer in layers if isinstance(layer, nn.ReLU))
 
 
 def test_an_unknown_core_is_refused():

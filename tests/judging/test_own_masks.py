@@ -74,7 +74,7 @@ def test_positions_of_a_map_that_does_not_divide_the_frame_are_spread_evenly():
     [last] = masks_of(model, {"input_attention": attention}, 1)[0]
     down = torch.tensor([0] * 14 + [1] * 13 + [2] * 13)
     across = torch.tensor([0] * 16 + [1] * 16)
-    assert torch.equal(last, torch.where(first.view(rows, columns)[down][:, across], 1, 2).to(torch.uint8))
+    assert torch.equal(last, torch.where(first.view(rows, columns)[down][:, across], 1, 2).to(torch.int16))
 
 
 def expected_scores(masks: Tensor, true: Tensor) -> np.ndarray:

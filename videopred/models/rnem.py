@@ -136,7 +136,7 @@ def folded_once(model: nn.Module) -> Iterator[None]:
 def _drawn(layers: list[nn.Module]) -> list[nn.Module]:
     """The layers with Glorot-uniform weights and zero biases, as TensorFlow 1 drew them for R-NEM.
 
-    Kernels lie in memory channels last, and so does what they make of maps: a training step is a tenth faster.
+    Kernels lie in memory channels last, and so do the maps that they give, which is faster (docs/speed.md).
     """
     for layer in layers:
         if isinstance(layer, nn.Conv2d | nn.Linear):

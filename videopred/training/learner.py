@@ -213,8 +213,9 @@ class Learner(lightning.LightningModule):
         """Refuse an update with a loss or a norm that is not finite, at once or, on a CUDA device, before the next.
 
         A look waits for the device. So there, the optimizer itself leaves out what is not finite, and the look comes
-        when the device has been given the next loss to compute, which weights and gradients outlast. All are looked at
-        in one go, once there are gradients. These are those of all processes, so that none of them goes on alone.
+        when the device has been given the next loss to compute; until its way back, weights and gradients stay as they
+        were. All are looked at in one go, once there are gradients. These are those of all processes, so that none of
+        them goes on alone.
         """
         if self.config.training.precision == "16-mixed":
             norm = None  # the scaler skips such updates
