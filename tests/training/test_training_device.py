@@ -1,5 +1,6 @@
 """Trainings on a device, a pretended one, from the first clip to the last checkpoint: the weights are the CPU's."""
 
+import itertools
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,11 +8,13 @@ from typing import Any
 
 import pytest
 import torch
+from documents import blocks
 from pretended_device import Pretended, held, pretended_device, waits
 from test_exact_resume import stop_after
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, everything_of, learner, load, weights
 
+from videopred import cli
 from videopred.datasets import open_dataset
 from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training import course
@@ -19,6 +22,7 @@ from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.run import foresee, resume, train
 
+SPEED = Path(__file__).parents[2] / "docs" / "speed.md"
 EVERYTHING = {"accumulate": 2, "free_running": 3, "noise": 0.1, "sampling": "linear", "clip_norm": 0.5}
 
 
@@ -201,3 +205,21 @@ def test_what_a_training_will_take_there_is_foretold(data, monkeypatch):
     assert foretold.device == "cuda"
     assert (foretold.parameters, foretold.disk) == (here.parameters, here.disk)
     assert foretold.memory == 10**6 + 12 * FRAMES * HEIGHT * WIDTH  # what it says it took, and the clips
+
+
+def test_the_page_on_speed_times_updates(data, tmp_path, monkeypatch, capsys):
+    """From the second to the fourth, by a clock that goes on by 0.25 s whenever it is looked at."""
+    (program,) = (text for text in blocks(SPEED.read_text(), "python") if "on_train_batch_start" in text)
+    words, names = [], {}
+    monkeypatch.setattr(cli, "main", words.extend)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(Learner, "on_train_batch_start", Learner.on_train_batch_start)  # which comes back
+    exec(program.replace("10, 110", "1, 3"), names)
+    names["time"] = SimpleNamespace(perf_counter=itertools.count(0, 0.25).__next__)
+    with pretended_device():
+        train(data, tiny_model(), tiny_training(updates=5), out=tmp_path / "run", watch=UNDRAWN, device="cuda")
+    assert capsys.readouterr().out == "125.0 ms\n"
+    with pytest.raises(SystemExit):
+        cli.run(["train", "--help"])
+    told = capsys.readouterr().out
+    assert [word for word in words if word.startswith("--") and word not in told] == []

@@ -108,7 +108,8 @@ class UpsampleConv(nn.Conv2d):
         kernels = self.kept[0] if self.kept else self.folded()
         if self.kept is not None:
             self.kept[:] = [kernels]
-        bias, outputs = self.bias.repeat(4) if self.bias is not None else None, self.out_channels
+        bias = self.bias.repeat(4) if self.bias is not None else None
+        outputs = self.out_channels
         phases = functional.conv2d(inputs, kernels, bias, padding=1).permute(0, 2, 3, 1)
         count, rows, columns, _ = phases.shape
         pairs = phases.unflatten(3, (2, 2 * outputs)).transpose(2, 3)  # (N, H, row phase, W, column phase * outputs)
