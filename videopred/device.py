@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
 
 from videopred import check
 from videopred.slurm import my_task
@@ -47,26 +46,6 @@ def device_name(device: torch.device) -> str:
 def device_of(model: torch.nn.Module) -> torch.device:
     """Where a model is, or a part of one."""
     return next(model.parameters()).device
-
-
-class Answer:
-    """Yes or no, on its way from a device: to look at it waits for what led to it, and for nothing asked since.
-
-    Args:
-        value: one bool.
-    """
-
-    def __init__(self, value: Tensor) -> None:
-        self._value = value.to("cpu", non_blocking=value.is_cuda)
-        self._arrival: torch.cuda.Event | None = None
-        if value.is_cuda:
-            self._arrival = torch.cuda.Event()
-            self._arrival.record(torch.cuda.current_stream(value.device))
-
-    def __bool__(self) -> bool:
-        if self._arrival is not None:
-            self._arrival.synchronize()
-        return bool(self._value)
 
 
 def measuring_device(device: torch.device) -> torch.device:

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from videopred import check
 from videopred.checkpoint import CONFIG_KEY, RunConfig
-from videopred.device import Answer, device_of
+from videopred.device import device_of
 from videopred.frames import to_film
 from videopred.models.compiling import compiles_whole
 from videopred.models.precision import widened
 from videopred.models.predictor import Predictor
+from videopred.training.answer import Answer
 from videopred.training.chance import NOISE, source_of
 from videopred.training.faults import first_bad_gradient, first_fault
 from videopred.training.feeding import logits_of_next, loss_of_next

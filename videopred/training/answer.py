@@ -1,0 +1,24 @@
+"""An answer of a device to the host, which has other things to do until it comes."""
+
+import torch
+from torch import Tensor
+
+
+class Answer:
+    """Yes or no, on its way from a device: to look at it waits for what led to it, and for nothing asked since.
+
+    Args:
+        value: one bool.
+    """
+
+    def __init__(self, value: Tensor) -> None:
+        self._value = value.to("cpu", non_blocking=value.is_cuda)
+        self._arrival: torch.cuda.Event | None = None
+        if value.is_cuda:
+            self._arrival = torch.cuda.Event()
+            self._arrival.record(torch.cuda.current_stream(value.device))
+
+    def __bool__(self) -> bool:
+        if self._arrival is not None:
+            self._arrival.synchronize()
+        return bool(self._value)
