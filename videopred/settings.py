@@ -80,6 +80,14 @@ def _plain(value: Any) -> Any:
     return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
 
 
+def check_range(argument: str, range_: tuple[float, float] | None) -> None:
+    """Refuse numbers that cannot mean black and white."""
+    if range_ is not None:
+        low, high = range_
+        must, fix = "be two numbers, black first", f"write e.g. {argument} 0 1, or {argument} -1 1"
+        check.require(low < high, argument, must, f"{low:g} {high:g}", fix)
+
+
 class TrainingConfig(Settings):
     """How a predictor is trained, with Adam, to predict the next frame. This determines the numbers of a run."""
 

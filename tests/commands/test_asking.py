@@ -114,7 +114,7 @@ def test_any_part_of_a_data_file_may_be_the_truth(place, tmp_path, capfd):
     data = place / "balls4.h5"
     frames = open_dataset(data).read_frames("train", 0, 12).transpose(0, 1, 4, 2, 3) / 255
     np.save(tmp_path / "p.npy", 0.9 * frames[:, 4:7])
-    words = f"--pred {tmp_path}/p.npy --true {data} --range 0,1 --axes BTCHW {ASKED} --metrics mse"
+    words = f"--pred {tmp_path}/p.npy --true {data} --range 0 1 --axes BTCHW {ASKED} --metrics mse"
     found = told(f"{words} --part train --out {tmp_path}/a", capfd)
     assert (found["protocol"]["part"], found["protocol"]["clips"]) == ("train", 12)
     expected = 0.01 * (frames[:, 4:7] ** 2).mean(axis=(0, 2, 3, 4))
@@ -125,7 +125,7 @@ def test_several_films_of_a_clip_are_told_by_the_best_and_the_mean(place, tmp_pa
     data = place / "balls4.h5"
     true = open_dataset(data).read_frames("test", 0, 5).transpose(0, 1, 4, 2, 3)[:, 4:7] / 255
     np.save(tmp_path / "p.npy", np.stack([0.9 * true, 0.7 * true, true]))
-    words = f"{data} --pred {tmp_path}/p.npy --range 0,1 --axes NBTCHW {ASKED} --metrics mse"
+    words = f"{data} --pred {tmp_path}/p.npy --range 0 1 --axes NBTCHW {ASKED} --metrics mse"
     found = told(f"{words} --out {tmp_path}/a", capfd)
     assert found["protocol"]["samples"] == 3
     assert found["rows"]["prediction"]["mse best of 3"]["mean"] == 0

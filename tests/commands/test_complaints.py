@@ -239,8 +239,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
     ("words", "message"),
     [
         ("generate balls4 --speedy 3", "options must be among those of --help, got --speedy 3; did you mean --speed?"),
-        ("import films.npy --range 0,1 --out films.h5", "got --range 0,1; did you mean --values?"),
-        ("evaluate --pred films.npy --true films.npy --values 0 1", "got --values 0 1; did you mean --range?"),
+        ("import films.npy --values 0 1 --out films.h5", "got --values 0 1; did you mean --range?"),
         ("train rims-balls4 --training.batch-size=5", "got --training.batch-size=5; did you mean --batch-size?"),
         ("train rims-balls4 --training.updates 5", "got --training.updates 5; did you mean --updates?"),
         ("train rims-balls4 --training.foo 5", "got --training.foo 5; see --help"),
@@ -280,7 +279,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
             "--core.comm-topk must be a whole number, got NONE; write None",
         ),
         ("generate balls4 --balls 2 1.5 --width 8", "--balls must be whole numbers, got 2 1.5; see --help"),
-        ("import x --out y.h5 --values 1", "--values must be two numbers, got 1; see --help"),
+        ("import x --out y.h5 --range 1", "--range must be two numbers, got 1; see --help"),
         ("generate balls4 --height 4", "--height must be greater than or equal to 8, got 4; choose one that is"),
         ("generate balls4 --frames 1", "--frames must be greater than or equal to 2, got 1; choose one that is"),
         ("generate balls4 --radii", "--radii must have at least 1 item, got nothing; see --help"),

@@ -14,7 +14,7 @@ WORDS = {
     "train": f"train {{data}} {core_flags('rims')} {LEARNING.replace('cpu', 'cuda')} --profile --out run",
     "train, dry": f"train {{data}} {core_flags('gru')} {LEARNING.replace('cpu', 'cuda')} --dry-run",
     "evaluate": "evaluate {place}/rims {place}/gru {data} --metrics mse --first 2 --device cuda --out scores",
-    "evaluate, arrays": "evaluate --pred p.npy --true t.npy --range 0,1 --axes BTCHW --metrics mse --device cuda",
+    "evaluate, arrays": "evaluate --pred p.npy --true t.npy --range 0 1 --axes BTCHW --metrics mse --device cuda",
     "rollout": "rollout {place}/rims {data} --first 2 --trace trace.npz --device cuda --out rollout.npz",
     "render": "render {place}/rims {data} --clips 1 --device cuda --out pictures",
     "report": "report {place}/rims {place}/gru -o report.html --data {data} --device cuda",

@@ -29,7 +29,7 @@ def films(place, tmp_path_factory) -> Path:
 def test_films_made_elsewhere_are_scored_against_data_and_against_films(place, films, tmp_path, monkeypatch, capfd):
     """Nine tenths of the true intensity: an error of a hundredth of the share of lit pixels."""
     monkeypatch.chdir(tmp_path)
-    words = f"--pred {films / 'fair.npy'} --range 0,1 --axes BTCHW {ASKED}"
+    words = f"--pred {films / 'fair.npy'} --range 0 1 --axes BTCHW {ASKED}"
     assert run(f"evaluate {place / 'balls4.h5'} {words}") == 0
     out, err = capfd.readouterr()
     assert err == ""
@@ -52,7 +52,7 @@ def test_films_made_elsewhere_are_scored_against_data_and_against_films(place, f
 
 def test_capped_frames_are_told_below_the_table_and_kept(place, films, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    words = f"--pred {films / 'perfect.npy'} --true {films / 'true.npy'} --range 0,1 --axes BTCHW {ASKED} --out here"
+    words = f"--pred {films / 'perfect.npy'} --true {films / 'true.npy'} --range 0 1 --axes BTCHW {ASKED} --out here"
     assert run(f"evaluate {words}") == 0
     assert "\nPSNR of prediction: 15 of 15 frames above 100 dB, counted as 100\n" in capfd.readouterr().out
     assert json.loads(Path("here/scores.json").read_text())["remarks"] == [
@@ -74,7 +74,7 @@ def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_pat
     """Each frame is copied from the true one before it, not from the first."""
     monkeypatch.chdir(tmp_path)
     words = (
-        f"--pred {films / 'next.npy'} --true {films / 'true.npy'} --range 0,1 --axes BTCHW --metrics mse --context 1"
+        f"--pred {films / 'next.npy'} --true {films / 'true.npy'} --range 0 1 --axes BTCHW --metrics mse --context 1"
     )
     assert run(f"evaluate {words} --horizon 8 --feedback true --json") == 0
     told = json.loads(capfd.readouterr().out)
@@ -96,14 +96,15 @@ def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_pat
         ("--axes BTHWC", "--pred must have 1 or 3 channels, got 32 (BTHWC, (5, 3, 1, 24, 32)) in "),
         ("--pred {films}/true.npy", "--pred must begin with the first predicted frame, got "),
         ("--first 4", "--pred must hold the 4 clips to score, got 5 in "),
-        ("--true-range 0,0.5", "--true must hold numbers from 0 to 0.5, as its range says, got 0 to 1 in clip 0 of"),
-        ("--range 0,1,2", "--range must be two numbers, black first, with a comma between, got '0,1,2'; write e.g."),
-        ("--range nought", "--range must be two numbers, black first, with a comma between, got 'nought'; write"),
+        ("--true-range 0 0.5", "--true must hold numbers from 0 to 0.5, as its range says, got 0 to 1 in clip 0 of"),
+        ("--range 0,1", "--range must be two numbers, got 0,1; put spaces between them: 0 1"),
+        ("--range 1 0", "--range must be two numbers, black first, got 1 0; write e.g. --range 0 1, or --range -1 1"),
+        ("--range black white", "--range must be two numbers, got black white; see --help"),
     ],
 )
 def test_what_does_not_go_with_films_made_elsewhere(films, tmp_path, monkeypatch, capfd, more, message):
     monkeypatch.chdir(tmp_path)
-    words = f"evaluate --pred {films / 'fair.npy'} --true {films / 'true.npy'} --range 0,1 --axes BTCHW {ASKED} {more}"
+    words = f"evaluate --pred {films / 'fair.npy'} --true {films / 'true.npy'} --range 0 1 --axes BTCHW {ASKED} {more}"
     assert run(words.format(films=films)) == 2
     out, err = capfd.readouterr()
     assert out == ""
@@ -119,7 +120,7 @@ def test_what_does_not_go_with_films_made_elsewhere(films, tmp_path, monkeypatch
         ("{gru} {data} --pred p.npy", "RUN and DATA must be DATA alone with --pred, got "),
         ("--pred p.npy", "DATA or --true must be given with --pred, got neither; name the true films"),
         ("{data} --pred p.npy --true t.npy", "RUN and DATA must be left out with --pred and --true, got "),
-        ("{gru} {data} --range 0,1", "--pred must be given for films made elsewhere, got --range; name the predicted"),
+        ("{gru} {data} --range 0 1", "--pred must be given for films made elsewhere, got --range; name the predicted"),
         ("{data}", "RUN and DATA must be given, got "),
     ],
 )

@@ -72,7 +72,7 @@ def test_an_hdf5_array_that_is_kept_as_it_is_takes_no_place_on_the_disk(tmp_path
         file["first"] = ACTIONS
         file["films"] = GREY.astype(">u2")
     monkeypatch.setattr(tempfile, "TemporaryFile", None)
-    clips, _ = read(tmp_path / "f.h5", axes="BTHWC", array=("films",), values=(0, 255))
+    clips, _ = read(tmp_path / "f.h5", axes="BTHWC", array=("films",), range=(0, 255))
     assert np.array_equal(clips, GREY)
 
 

@@ -117,13 +117,13 @@ WRONG = [
     (npy(GREY[:, :0, ..., 0]), {"axes": "BTHW"}, "SOURCE must hold an array that is not empty, got (3, 0, 8, 10) in "),
     (npy(GREY[:, :1, ..., 0]), {"axes": "BTHW"}, "SOURCE must hold clips of two frames or more, got 1 in "),
     (npy(GREY[..., 0]), {"axes": "BTHW", "array": ("a",)}, "--array must be left out, got a for "),
-    (npy(GREY[0, ..., 0] > 2), {"values": (0, 255)}, "--values must be 0 1 for bool, or left out, got 0 255; False"),
-    (npy(GREY[0, ..., 0] % 2), {}, "--values must be given where 1 may be white or almost black, got uint8 from 0"),
-    (npy(GREY[0, ..., 0] - 0.5), {}, "--values must say which numbers are black and white, except for bool, uint8"),
+    (npy(GREY[0, ..., 0] > 2), {"range": (0, 255)}, "--range must be 0 1 for bool, or left out, got 0 255; False"),
+    (npy(GREY[0, ..., 0] % 2), {}, "--range must be given where 1 may be white or almost black, got uint8 from 0"),
+    (npy(GREY[0, ..., 0] - 0.5), {}, "--range must say which numbers are black and white, except for bool, uint8"),
     (npy(GREY[0, ..., 0] / -255), {}, "got none for float64 from -1 to -0 in "),
-    (npy(GREY[0, ..., 0].astype(int)), {}, "f.npy; give e.g. --values 0 255, or --values -1 1"),
-    (npy(GREY[0, ..., 0]), {"values": (0, 200)}, "--values must span what is there, uint8 from 0 to 255 in "),
-    (npy(GREY[0, ..., 0]), {"values": (1, 255)}, "got 1 255; choose a wider range"),
+    (npy(GREY[0, ..., 0].astype(int)), {}, "f.npy; give e.g. --range 0 255, or --range -1 1"),
+    (npy(GREY[0, ..., 0]), {"range": (0, 200)}, "--range must span what is there, uint8 from 0 to 255 in "),
+    (npy(GREY[0, ..., 0]), {"range": (1, 255)}, "got 1 255; choose a wider range"),
     (npy(NAN), {}, "SOURCE must hold numbers that are finite, got NaN in "),
     (npy(np.where(np.isnan(NAN), np.inf, NAN)), {}, "SOURCE must hold numbers that are finite, got infinity in "),
     (npy(np.where(np.isnan(NAN), -np.inf, NAN)), {}, "SOURCE must hold numbers that are finite, got infinity in "),
@@ -207,7 +207,7 @@ def test_whichever_byte_is_damaged_or_missing_is_one_clear_line(tmp_path, write)
         said.append(complaint_about(path))
     told = [line for line in said if line]
     assert len(told) > 100
-    assert [line for line in told if not re.match(r"(SOURCE|--axes|--values) must .*, got .*; .*$", line)] == []
+    assert [line for line in told if not re.match(r"(SOURCE|--axes|--range) must .*, got .*; .*$", line)] == []
 
 
 def test_nothing_there(tmp_path):
@@ -225,8 +225,8 @@ def test_nothing_there(tmp_path):
         ({"axes": "TBHWT"}, "got 'TBHWT'"),
         ({"axes": "tbhw"}, "got 'tbhw'"),
         (
-            {"values": (1, 1)},
-            "--values must be two numbers, the smaller first, got 1 1; give black first, such as 0 255",
+            {"range": (1, 1)},
+            "--range must be two numbers, black first, got 1 1; write e.g. --range 0 1, or --range -1 1",
         ),
         ({"height": 5}, "--height and --width must be given together, got --height 5 alone; add the other"),
         ({"width": 0, "height": 1}, "--width must be greater than 0, got 0"),

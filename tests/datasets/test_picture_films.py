@@ -77,10 +77,10 @@ def test_pictures_of_16_bits_need_a_word(tmp_path):
     for number, frame in enumerate(levels):
         Image.fromarray(frame[..., 0]).save(tmp_path / "f" / f"{number}.png")
     with pytest.raises(
-        ValueError, match=r"^--values must say which numbers are black and white, .* got none for uint16"
+        ValueError, match=r"^--range must say which numbers are black and white, .* got none for uint16"
     ):
         read(tmp_path / "f")
-    assert (read(tmp_path / "f", values=(0, 65535))[0] == GREY[:1]).all()
+    assert (read(tmp_path / "f", range=(0, 65535))[0] == GREY[:1]).all()
 
 
 def save_gif(path: Path, frames: np.ndarray, **options) -> Path:

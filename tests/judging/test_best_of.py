@@ -130,7 +130,7 @@ def test_films_with_an_axis_of_samples_score_as_samples_do(file, tmp_path, axes,
     films, path = given_films(file).transpose(order), tmp_path / f"p.{suffix}"
     np.save(path, films) if suffix == "npy" else np.savez(path, mine=films, other=np.zeros(3))
     array = "mine" if suffix == "npz" else None
-    predicted, _ = open_given(GivenConfig(pred=path, range="0,1", axes=axes, pred_array=array), "test")
+    predicted, _ = open_given(GivenConfig(pred=path, range=(0, 1), axes=axes, pred_array=array), "test")
     assert (predicted.samples, predicted.clips, predicted.frames) == (SAMPLES, CLIPS, HORIZON)
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae", "f1"), samples=SAMPLES, feedback="elsewhere")
     theirs, ours = evaluate_given(predicted, file, asked, batch_size=3), scores_of(file)
@@ -150,7 +150,7 @@ def test_films_with_an_axis_of_samples_score_as_samples_do(file, tmp_path, axes,
 def test_axes_that_do_not_fit_are_refused(file, tmp_path, axes, message):
     np.save(tmp_path / "p.npy", given_films(file))
     with pytest.raises(ValueError, match=message):
-        GivenFilms("--pred", tmp_path / "p.npy", levels=(0, 1), axes=axes)
+        GivenFilms("--pred", tmp_path / "p.npy", value_range=(0, 1), axes=axes)
 
 
 def test_only_arrays_have_samples_and_there_is_one_truth(file, tmp_path):
@@ -161,7 +161,7 @@ def test_only_arrays_have_samples_and_there_is_one_truth(file, tmp_path):
         GivenFilms("--pred", tmp_path / "p.gif", axes="NBTCHW")
     np.save(tmp_path / "p.npy", given_films(file))
     given = GivenConfig(
-        pred=tmp_path / "p.npy", true=tmp_path / "p.npy", range="0,1", axes="NBTCHW", true_axes="NBTCHW"
+        pred=tmp_path / "p.npy", true=tmp_path / "p.npy", range=(0, 1), axes="NBTCHW", true_axes="NBTCHW"
     )
     with pytest.raises(ValueError, match="--true-axes must name no axis N, got NBTCHW; there is one truth of a clip"):
         open_given(given, "test")
@@ -169,7 +169,7 @@ def test_only_arrays_have_samples_and_there_is_one_truth(file, tmp_path):
 
 def test_as_many_samples_as_are_asked_for(file, tmp_path):
     np.save(tmp_path / "p.npy", given_films(file))
-    films = GivenFilms("--pred", tmp_path / "p.npy", levels=(0, 1), axes="NBTCHW")
+    films = GivenFilms("--pred", tmp_path / "p.npy", value_range=(0, 1), axes="NBTCHW")
     message = "--pred must hold 1 films of each clip, got 12 in .*; say with an N in --axes which axis they are"
     with pytest.raises(ValueError, match=message):
         evaluate_given(films, file, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae",)))

@@ -37,7 +37,7 @@ def test_hdf5_has_several_suffixes(tmp_path, name):
     with h5py.File(tmp_path / name, "w") as file:
         file["films"] = SOFT
     assert holds_array(tmp_path / name, None)
-    films = GivenFilms("--pred", tmp_path / name, levels=(0, 1), axes="BTHWC")
+    films = GivenFilms("--pred", tmp_path / name, value_range=(0, 1), axes="BTHWC")
     np.testing.assert_array_equal(films.read(0, 3).movedim(2, -1), SOFT)
     with h5py.File(tmp_path / f"data-{name}", "w") as file:
         file["test/features"] = SOFT.transpose(1, 0, 2, 3, 4)

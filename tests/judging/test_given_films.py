@@ -1,5 +1,6 @@
 """Films made elsewhere: exact numbers of any kind of file, and a line for whatever is not known or does not fit."""
 
+from math import inf, nan
 from pathlib import Path
 
 import h5py
@@ -9,14 +10,15 @@ import torch
 from given_arrays import CLIPS, FRAMES, HARD, HEIGHT, SOFT, WIDTH, given
 from PIL import Image
 
+from videopred import check
 from videopred.check import FaultyFileError
 from videopred.eval.settings import GivenConfig
 from videopred.judging.given_films import GivenFilms, GivenTruth
-from videopred.judging.given_flags import open_given, read_range
+from videopred.judging.given_flags import open_given
 
 
 @pytest.mark.parametrize(
-    ("array", "levels", "axes", "expected"),
+    ("array", "value_range", "axes", "expected"),
     [
         (SOFT, (0, 1), "BTCHW", SOFT),
         (SOFT.astype(np.float32), (0, 1), "BTCHW", SOFT.astype(np.float32)),
@@ -33,11 +35,11 @@ from videopred.judging.given_flags import open_given, read_range
         "three axes",
     ],
 )  # fmt: skip
-def test_arrays_are_read_exactly(tmp_path, array, levels, axes, expected):
+def test_arrays_are_read_exactly(tmp_path, array, value_range, axes, expected):
     np.save(tmp_path / "p.npy", array)
     np.savez(tmp_path / "p.npz", other=np.zeros(2), mine=array)
-    films = given(tmp_path / "p.npy", levels=levels, axes=axes)
-    packed = given(tmp_path / "p.npz", levels=levels, axes=axes, array="mine")
+    films = given(tmp_path / "p.npy", value_range=value_range, axes=axes)
+    packed = given(tmp_path / "p.npz", value_range=value_range, axes=axes, array="mine")
     assert (films.clips, films.frames, films.film_shape) == (len(expected), FRAMES, (1, HEIGHT, WIDTH))
     for start in range(len(expected)):
         torch.testing.assert_close(
@@ -51,13 +53,13 @@ def test_arrays_are_read_exactly(tmp_path, array, levels, axes, expected):
 def test_a_range_is_rounded_as_the_films_are(tmp_path):
     hard = (HARD + 0.7).astype(np.float32)
     np.save(tmp_path / "p.npy", hard)
-    films = given(tmp_path / "p.npy", levels=(0.7, 1.7), axes="BTCHW")
+    films = given(tmp_path / "p.npy", value_range=(0.7, 1.7), axes="BTCHW")
     np.testing.assert_array_equal(films.read(0, CLIPS), HARD)
     np.save(tmp_path / "p.npy", hard.astype(np.float16))
     for low, high in ((0.7, 1e5), (0.7, 0.70001)):
         must = "--range must be two numbers that float16 holds and tells apart"
-        with pytest.raises(ValueError, match=f"{must}, got {low:g},{high:g}; give those that"):
-            given(tmp_path / "p.npy", levels=(low, high), axes="BTCHW")
+        with pytest.raises(ValueError, match=f"{must}, got {low:g} {high:g}; give those that"):
+            given(tmp_path / "p.npy", value_range=(low, high), axes="BTCHW")
 
 
 def test_a_data_file_of_floats_is_not_rounded(tmp_path):
@@ -85,19 +87,23 @@ def test_gifs_and_pngs_are_read(tmp_path):
     [
         (SOFT, {"axes": "BTCHW"}, "--range must say which numbers are black and white, got nothing for float64 from"),
         (HARD, {"axes": "BTCHW"}, "--range must say which numbers are black and white, got nothing for uint8 from 0"),
-        (SOFT, {"levels": (0, 1)}, r"--axes must be given for 5 axes, which may be BTCHW or TBCHW or BCTHW, got"),
-        (SOFT, {"levels": (0, 1), "axes": "BTCH"}, "--axes must be letters of B clips, .* got 'BTCH'"),
+        (SOFT, {"value_range": (0, 1)}, r"--axes must be given for 5 axes, which may be BTCHW or TBCHW or BCTHW, got"),
+        (SOFT, {"value_range": (0, 1), "axes": "BTCH"}, "--axes must be letters of B clips, .* got 'BTCH'"),
         (
             SOFT + 0.1,
-            {"levels": (0, 1), "axes": "BTCHW"},
+            {"value_range": (0, 1), "axes": "BTCHW"},
             "--pred must hold numbers from 0 to 1, as its range says, got .* in clip 0 of .*; mend the films, or say",
         ),
-        (SOFT - 0.1, {"levels": (0, 1), "axes": "BTCHW"}, "--pred must hold numbers from 0 to 1, as its range says"),
-        (SOFT * np.nan, {"levels": (0, 1), "axes": "BTCHW"}, "--pred must hold numbers .* got NaN in clip 0 of"),
+        (
+            SOFT - 0.1,
+            {"value_range": (0, 1), "axes": "BTCHW"},
+            "--pred must hold numbers from 0 to 1, as its range says",
+        ),
+        (SOFT * np.nan, {"value_range": (0, 1), "axes": "BTCHW"}, "--pred must hold numbers .* got NaN in clip 0 of"),
         (
             HARD > 0,
-            {"levels": (0, 255), "axes": "BTCHW"},
-            r"--range must be 0,1 .*, got 0,255 for bool .* --true-range for the others$",
+            {"value_range": (0, 255), "axes": "BTCHW"},
+            r"--range must be 0 1 .*, got 0 255 in .* --true-range for the others$",
         ),
         (SOFT.astype(complex), {"axes": "BTCHW"}, "--pred must hold an array of numbers, got complex128"),
     ],
@@ -111,10 +117,10 @@ def test_what_is_not_known_or_not_so_is_said(tmp_path, array, said, message):
 def test_a_range_means_nothing_of_pictures_and_an_array_must_be_named(tmp_path):
     Image.fromarray(HARD[0, 0, 0]).save(tmp_path / "0.png")
     with pytest.raises(ValueError, match="--range must be left out where no array is given"):
-        given(tmp_path, levels=(0, 1))
+        given(tmp_path, value_range=(0, 1))
     np.savez(tmp_path / "two.npz", a=SOFT, b=SOFT)
     with pytest.raises(ValueError, match="--pred-array must be given where a file holds several arrays, got none for"):
-        given(tmp_path / "two.npz", levels=(0, 1))
+        given(tmp_path / "two.npz", value_range=(0, 1))
     with pytest.raises(FileNotFoundError, match="--pred must be an existing file or folder"):
         given(tmp_path / "gone.npy")
 
@@ -128,16 +134,18 @@ def test_pictures_of_different_sizes_and_a_colored_one_among_grey_are_refused(tm
         films.read(0, 2)
 
 
-@pytest.mark.parametrize("text", ["0", "0,1,2", "1,0", "a,b", "", "0,inf", "nan,1"])
-def test_a_range_is_two_numbers(text):
-    assert read_range("--range", "-1,1") == (-1, 1)
-    with pytest.raises(ValueError, match="--true-range must be two numbers, black first, with a comma between, got"):
-        read_range("--true-range", text)
+@pytest.mark.parametrize("wrong", [(0,), (0, 1, 2), (1, 0), ("a", "b"), (), (0, inf), (nan, 1)])
+def test_a_range_is_two_numbers(wrong):
+    for flag in ("range", "true_range"):
+        said = {"pred": Path("p.npy"), "true": Path("t.npy")}
+        assert getattr(GivenConfig(**said, **{flag: (-1, 1)}), flag) == (-1, 1)
+        with pytest.raises(ValueError, match=f"^{check.flag(flag)} must .*; "):
+            GivenConfig(**said, **{flag: wrong})
 
 
 def test_of_true_films_nothing_is_known_but_their_frames(tmp_path):
     np.save(tmp_path / "t.npy", SOFT)
-    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", levels=(0, 1), axes="BTCHW"))
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
     for ask in (lambda: truth.read("test", "positions", 0, 1), lambda: truth.clip("test", 0)):
         with pytest.raises(ValueError, match=r"the truth must be known of the films, got .*; give a data file"):
             ask()
@@ -150,7 +158,7 @@ def test_the_part_of_a_data_file_that_is_the_truth_keeps_its_name(tmp_path):
         file["training/features"] = SOFT.transpose(1, 0, 3, 4, 2)
         file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)[:, :1]
     np.save(tmp_path / "p.npy", SOFT)
-    said = {"pred": tmp_path / "p.npy", "range": "0,1", "axes": "BTCHW"}
+    said = {"pred": tmp_path / "p.npy", "range": (0, 1), "axes": "BTCHW"}
     _, truth = open_given(GivenConfig(**said, true=tmp_path / "t.h5"), "train")
     assert truth.parts == {"train": CLIPS}
     np.testing.assert_array_equal(truth.given.read(0, CLIPS), SOFT)
@@ -164,7 +172,7 @@ def test_each_of_both_films_has_its_own_array_and_the_part_is_of_both(tmp_path):
         file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)[:, :1]
     np.savez(tmp_path / "p.npz", mine=SOFT, other=np.zeros(2))
     np.savez(tmp_path / "t.npz", theirs=HARD, other=np.zeros(2))
-    words = {"range": "0,1", "true": tmp_path / "t.npz", "true_array": "theirs", "true_axes": "BTCHW"}
+    words = {"range": (0, 1), "true": tmp_path / "t.npz", "true_array": "theirs", "true_axes": "BTCHW"}
     for said in (
         {"pred": tmp_path / "p.npz", "pred_array": "mine", "axes": "BTCHW"},
         {"pred": tmp_path / "d.h5"},
@@ -183,7 +191,7 @@ def test_films_are_known_again_by_their_bytes(tmp_path):
         Image.fromarray(frame * 255).save(folder / f"{number}.png")
     np.save(tmp_path / "t.npy", HARD)
     for path, change in ((folder, folder / "3.png"), (tmp_path / "t.npy", tmp_path / "t.npy")):
-        said = {"levels": (0, 1), "axes": "BTCHW"} if path.is_file() else {}
+        said = {"value_range": (0, 1), "axes": "BTCHW"} if path.is_file() else {}
         seen = [GivenTruth(given(path, **said)).fingerprint() for _ in range(2)]
         change.write_bytes(change.read_bytes() + b" ")
         seen.append(GivenTruth(given(path, **said)).fingerprint())
@@ -195,12 +203,12 @@ def test_a_damaged_file_is_a_failure_and_no_misuse(tmp_path):
     np.save(tmp_path / "p.npy", SOFT)
     (tmp_path / "p.npy").write_bytes((tmp_path / "p.npy").read_bytes()[:-9])
     with pytest.raises(FaultyFileError, match=r"--pred must be a whole array in NumPy.s format, got .*p.npy"):
-        given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+        given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
 
 
 def test_words_about_nothing_are_refused():
     with pytest.raises(ValueError, match=r"--pred must be given for films made elsewhere, got --range; name the"):
-        GivenConfig(range="0,1")
+        GivenConfig(range=(0, 1))
     with pytest.raises(ValueError, match="--true must be given with words about it, got --true-axes; a data file says"):
         GivenConfig(pred=Path("p.npy"), true_axes="TBHW")
 
@@ -210,16 +218,16 @@ def test_arrays_of_hdf5_files_are_read_as_those_of_numpy(tmp_path, chunks):
     with h5py.File(tmp_path / "p.h5", "w") as file:
         file.create_dataset("deep/mine", data=SOFT, chunks=chunks)
         file["rate"] = 25  # a single number, and so no array
-    one = given(tmp_path / "p.h5", levels=(0, 1), axes="BTCHW")
+    one = given(tmp_path / "p.h5", value_range=(0, 1), axes="BTCHW")
     np.testing.assert_array_equal(one.read(0, CLIPS), SOFT)
     with h5py.File(tmp_path / "p.h5", "a") as file:
         file["other"] = np.stack([SOFT, SOFT / 2])
     with pytest.raises(ValueError, match="--pred-array must be given where a file holds several arrays, got none for"):
-        given(tmp_path / "p.h5", levels=(0, 1), axes="BTCHW")
-    several = given(tmp_path / "p.h5", levels=(0, 1), axes="NBTCHW", array="other")
+        given(tmp_path / "p.h5", value_range=(0, 1), axes="BTCHW")
+    several = given(tmp_path / "p.h5", value_range=(0, 1), axes="NBTCHW", array="other")
     np.testing.assert_array_equal(several.read(1, CLIPS, sample=1), SOFT[1:] / 2)
     with pytest.raises(ValueError, match="--pred-array must be one of deep/mine, other, got odd"):
-        given(tmp_path / "p.h5", levels=(0, 1), axes="BTCHW", array="odd")
+        given(tmp_path / "p.h5", value_range=(0, 1), axes="BTCHW", array="odd")
 
 
 def test_an_hdf5_file_without_numbers_or_cut_off_is_a_failure(tmp_path):
@@ -232,14 +240,14 @@ def test_an_hdf5_file_without_numbers_or_cut_off_is_a_failure(tmp_path):
         given(tmp_path / "p.h5", axes="BTCHW")
     np.save(tmp_path / "p.npy", SOFT)
     with pytest.raises(FaultyFileError, match="--true must be a whole HDF5 file, got"):
-        open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "p.h5", range="0,1", axes="BTCHW"), "test")
+        open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "p.h5", range=(0, 1), axes="BTCHW"), "test")
 
 
 def test_an_array_of_a_data_file_may_be_meant_as_one(tmp_path):
     """By its name: then its range and axes must be said, as of any array."""
     with h5py.File(tmp_path / "p.h5", "w") as file:
         file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)
-    films = given(tmp_path / "p.h5", levels=(0, 1), axes="TBHWC", array="test/features")
+    films = given(tmp_path / "p.h5", value_range=(0, 1), axes="TBHWC", array="test/features")
     np.testing.assert_array_equal(films.read(0, CLIPS), SOFT)
     with pytest.raises(ValueError, match=r"--axes must be left out, got TBHWC for .*p\.h5; a data file says them"):
         given(tmp_path / "p.h5", axes="TBHWC")
@@ -251,26 +259,26 @@ def test_what_is_said_of_arrays_holds_for_those_that_are(tmp_path):
     images[0].save(tmp_path / "g.gif", save_all=True, append_images=images[1:], duration=100)
     array, gif = tmp_path / "a.npy", tmp_path / "g.gif"
     for pred, true in ((array, gif), (gif, array)):
-        predicted, truth = open_given(GivenConfig(pred=pred, true=true, range="0,1", axes="TCHW"), "test")
+        predicted, truth = open_given(GivenConfig(pred=pred, true=true, range=(0, 1), axes="TCHW"), "test")
         assert truth is not None
         np.testing.assert_array_equal(predicted.read(0, 1), HARD[:1])
         np.testing.assert_array_equal(truth.given.read(0, 1), HARD[:1])
-    for words in ({"range": "0,1"}, {"axes": "TCHW"}, {"true_range": "0,1"}, {"true_axes": "TCHW"}):
+    for words in ({"range": (0, 1)}, {"axes": "TCHW"}, {"true_range": (0, 1)}, {"true_axes": "TCHW"}):
         flag = f"--{next(iter(words)).replace('_', '-')}"
         with pytest.raises(ValueError, match=f"{flag} must be left out where no array is given, got .*; pictures and"):
             open_given(GivenConfig(pred=gif, true=gif, **words), "test")
     with pytest.raises(ValueError, match="--true-range must be left out where no array is given"):
-        open_given(GivenConfig(pred=array, true=gif, range="0,1", axes="TCHW", true_range="0,1"), "test")
+        open_given(GivenConfig(pred=array, true=gif, range=(0, 1), axes="TCHW", true_range=(0, 1)), "test")
 
 
 def test_the_true_films_own_words_are_named_as_they_were_typed(tmp_path):
     np.save(tmp_path / "p.npy", SOFT)
     np.save(tmp_path / "t.npy", HARD > 0)
-    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": "0,1", "axes": "BTCHW"}
+    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": (0, 1), "axes": "BTCHW"}
     with pytest.raises(ValueError, match=r"--true-axes must name each axis of the array, .*t\.npy, got 4 \(BTHW\)"):
         open_given(GivenConfig(**said, true_axes="BTHW"), "test")
-    with pytest.raises(ValueError, match=r"--true-range must be 0,1 .* in .*t\.npy; .* give --true-range 0,1$"):
-        open_given(GivenConfig(**said, true_range="0,255"), "test")
+    with pytest.raises(ValueError, match=r"--true-range must be 0 1 .* in .*t\.npy; .* give --true-range 0 1$"):
+        open_given(GivenConfig(**said, true_range=(0, 255)), "test")
     with pytest.raises(ValueError, match=r"--pred-array must be left out, got mine for .*p\.npy; the file holds one"):
         open_given(GivenConfig(**said, pred_array="mine"), "test")
 
@@ -305,7 +313,7 @@ def test_frames_that_are_not_of_one_size_are_refused(tmp_path):
 def test_the_truth_has_the_axes_of_the_predictions_but_for_their_samples(tmp_path):
     np.save(tmp_path / "p.npy", np.stack([SOFT, 1 - SOFT]))
     np.save(tmp_path / "t.npy", HARD)
-    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": "0,1", "axes": "NBTCHW"}
+    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": (0, 1), "axes": "NBTCHW"}
     predicted, truth = open_given(GivenConfig(**said), "test")
     assert (predicted.samples, truth.given.samples) == (2, 1)
     np.testing.assert_array_equal(truth.given.read(0, CLIPS), HARD)

@@ -15,7 +15,7 @@ def test_predictions_are_scored_as_a_models_would_be(tmp_path):
     """The same films by way of a file and of a function: the same scores to the last bit, in batches of any size."""
     np.save(tmp_path / "t.npy", HARD)
     np.save(tmp_path / "p.npy", SOFT[:, 1:])
-    words = {"range": "0,1", "axes": "BTCHW"}
+    words = {"range": (0, 1), "axes": "BTCHW"}
     predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
     asked = Protocol(context=1, horizon=3, metrics=("bce", "mse", "f1"), feedback="elsewhere")
     scores = [evaluate_given(predicted, truth, asked, batch_size=size) for size in (1, 2, 5)]
@@ -31,7 +31,7 @@ def test_without_context_only_blank_stands_beside(tmp_path):
     np.save(tmp_path / "t.npy", HARD.astype(bool))
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
     np.save(tmp_path / "p.npy", SOFT)
-    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+    predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
     scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
     assert tuple(scores.values) == ("prediction", "blank")
     expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))
@@ -52,7 +52,7 @@ def test_a_reference_without_context_is_refused(tmp_path):
 def test_true_films_keep_their_exact_numbers(tmp_path):
     """Who asks for frames gets 256 levels, as of any data; scores see none of that."""
     np.save(tmp_path / "t.npy", SOFT)
-    films = GivenFilms("--true", tmp_path / "t.npy", levels=(0, 1), axes="BTCHW")
+    films = GivenFilms("--true", tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW")
     truth = GivenTruth(films)
     asked = Protocol(context=0, horizon=4, metrics=("mae",), feedback="elsewhere")
     assert evaluate_given(films, truth, asked).values["prediction"]["mae"].tolist() == [0] * 4
@@ -68,7 +68,7 @@ def test_predictions_shorter_than_a_named_protocol_are_not_told_to_change_it(tmp
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
     asked = Protocol(name="ours", context=0, horizon=4, feedback="elsewhere", metrics=("mse",))
     with pytest.raises(ValueError, match=r"frames of the horizon, got 3 in .*; predict as many as ours asks for"):
-        evaluate_given(given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW"), truth, asked)
+        evaluate_given(given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW"), truth, asked)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_predictions_that_do_not_fit_the_truth_are_refused(tmp_path, array, hori
     np.save(tmp_path / "t.npy", HARD.astype(bool))
     np.save(tmp_path / "p.npy", array)
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
-    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+    predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
     with pytest.raises(ValueError, match=message):
         evaluate_given(predicted, truth, Protocol(context=0, horizon=horizon, feedback="elsewhere", metrics=("mse",)))
 
@@ -98,7 +98,7 @@ def test_longer_predictions_are_cut_and_that_is_said(tmp_path):
     np.save(tmp_path / "t.npy", HARD.astype(bool))
     np.save(tmp_path / "p.npy", SOFT)
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
-    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+    predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
     scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere"))
     assert "of the 4 frames in" in scores.table()
     expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))[:2]
@@ -110,7 +110,7 @@ def test_longer_predictions_that_begin_with_the_context_are_refused(tmp_path, fr
     """As films of whole clips do; the last is so short that it is all context."""
     np.save(tmp_path / "t.npy", HARD)
     np.save(tmp_path / "p.npy", np.concatenate([HARD[:, :context], SOFT], axis=1)[:, :frames])
-    words = {"range": "0,1", "axes": "BTCHW"}
+    words = {"range": (0, 1), "axes": "BTCHW"}
     predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
     asked = Protocol(context=context, horizon=horizon, metrics=("mse",), feedback="elsewhere")
     message = "--pred must begin with the first predicted frame, got .*, which begins with the . true ones before it"
@@ -123,11 +123,11 @@ def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
     np.save(tmp_path / "p.npy", SOFT)
     asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
     said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "axes": "BTCHW"}
-    predicted, truth = open_given(GivenConfig(**said, range="0,255"), "test")
+    predicted, truth = open_given(GivenConfig(**said, range=(0, 255)), "test")
     notes = evaluate_given(predicted, truth, asked).notes
     assert [note.partition(" goes ")[0].rpartition("/")[2] for note in notes] == ["p.npy", "t.npy"]
     assert notes[1].endswith("goes from 0 to 1, of a range from 0 to 255")
-    predicted, truth = open_given(GivenConfig(**said, range="0,90", true_range="0,1"), "test")
+    predicted, truth = open_given(GivenConfig(**said, range=(0, 90), true_range=(0, 1)), "test")
     assert evaluate_given(predicted, truth, asked).notes == ()
     np.save(tmp_path / "p.npy", np.zeros_like(SOFT))
-    assert given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW").remark == ""
+    assert given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW").remark == ""

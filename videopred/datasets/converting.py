@@ -40,7 +40,7 @@ def convert(raw: RawFilms, config: ImportConfig, *, progress: bool = False) -> C
 
     Raises:
         ValueError: clips or frames differ in size or kind, there is nothing to predict, or the numbers may mean
-            several things and `config.values` does not say which.
+            several things and `config.range` does not say which.
     """
     with tqdm(desc="look", unit="frame", disable=not progress) as bar:
         seen = _look(raw, bar)
@@ -173,22 +173,22 @@ def _range(seen: _Seen, config: ImportConfig, path: Path) -> tuple[float, float]
     """The numbers that mean black and white: as given, or as their type says where it leaves no doubt."""
     shown = f"{seen.dtype} from {number_told(seen.low)} to {number_told(seen.high)} in {path}"
     if seen.dtype == bool:
-        low, high = config.values or (0, 1)
+        low, high = config.range or (0, 1)
         fix = "False is black and True white"
-        check.require((low, high) == (0, 1), "--values", "be 0 1 for bool, or left out", f"{low:g} {high:g}", fix)
+        check.require((low, high) == (0, 1), "--range", "be 0 1 for bool, or left out", f"{low:g} {high:g}", fix)
         return 0, 1
-    if config.values is not None:
-        low, high = config.values
+    if config.range is not None:
+        low, high = config.range
         must, fix = f"span what is there, {shown}", "choose a wider range"
-        check.require(low <= seen.low and seen.high <= high, "--values", must, f"{low:g} {high:g}", fix)
+        check.require(low <= seen.low and seen.high <= high, "--range", must, f"{low:g} {high:g}", fix)
         return low, high
     if seen.dtype == np.uint8:
-        must, fix = "be given where 1 may be white or almost black", "give --values 0 1 or --values 0 255"
-        check.require(seen.high > 1, "--values", must, shown, fix)
+        must, fix = "be given where 1 may be white or almost black", "give --range 0 1 or --range 0 255"
+        check.require(seen.high > 1, "--range", must, shown, fix)
         return 0, 255
     inside = seen.dtype.kind == "f" and seen.low >= 0 and seen.high <= 1
     must = "say which numbers are black and white, except for bool, uint8, and floats in [0, 1]"
-    check.require(inside, "--values", must, f"none for {shown}", "give e.g. --values 0 255, or --values -1 1")
+    check.require(inside, "--range", must, f"none for {shown}", "give e.g. --range 0 255, or --range -1 1")
     return 0, 1
 
 

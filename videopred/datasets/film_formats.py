@@ -15,7 +15,7 @@ from videopred.datasets.numpy_arrays import read_npy, read_npz
 from videopred.datasets.picture_films import read_gifs, read_pngs
 from videopred.datasets.video_films import read_videos
 
-_ALWAYS = ("part", "values", "frames", "height", "width")
+_ALWAYS = ("part", "range", "frames", "height", "width")
 
 
 class Format(NamedTuple):

@@ -11,7 +11,7 @@ from videopred.datasets.world_settings import ARENA_HEIGHT
 
 _ARRAYS = "--array train=training/features and so on for each part"
 CONVERT = (
-    f"convert its frames with `videopred import`, giving {_ARRAYS}, --axes TBHWC and --values; it keeps frames alone"
+    f"convert its frames with `videopred import`, giving {_ARRAYS}, --axes TBHWC and --range; it keeps frames alone"
 )
 """What to do about a file whose features have another range."""
 

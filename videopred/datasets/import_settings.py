@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 from pydantic import Field, PositiveInt, model_validator
 
 from videopred import check
-from videopred.settings import Part, Settings
+from videopred.settings import Part, Settings, check_range
 
 
 class ImportConfig(Settings):
@@ -17,7 +17,7 @@ class ImportConfig(Settings):
     """Order of an array's axes, such as TBHW: B clips, T frames, C channels, H rows, W columns."""
     array: tuple[str, ...] = ()
     """Name of the array in a .npz or HDF5 file, or one for each part: train=NAME test=NAME; * matches any text."""
-    values: tuple[float, float] | None = None
+    range: tuple[float, float] | None = None
     """Numbers that mean black and white, such as 0 255, if the films do not say so by their type of number."""
     frames: Annotated[int, Field(gt=1)] | None = None
     """Cut each film into consecutive clips of this many frames, at least 2; frames left over at its end are dropped."""
@@ -40,10 +40,7 @@ class ImportConfig(Settings):
         else:
             must, got = "be one name, or one for each part, as in train=NAME test=NAME", " ".join(self.array)
             check.require(len(self.array) <= 1, "--array", must, got, "say which part each of them is")
-        if self.values is not None:
-            low, high = self.values
-            fix = "give black first, such as 0 255"
-            check.require(low < high, "--values", "be two numbers, the smaller first", f"{low:g} {high:g}", fix)
+        check_range("--range", self.range)
         both = (self.height is None) == (self.width is None)
         got = f"--width {self.width} alone" if self.height is None else f"--height {self.height} alone"
         check.require(both, "--height and --width", "be given together", got, "add the other")

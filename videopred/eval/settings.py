@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from videopred.check import complaint, flag, require, threshold_of, whole_number
-from videopred.settings import Settings
+from videopred.settings import Settings, check_range
 
 DEFAULT_METRICS = ("bce", "mse", "ssim", "f1")
 """What films are scored with unless metrics are named."""
@@ -80,9 +80,9 @@ class GivenConfig(Settings):
     """Predicted films instead of a run's: an array (.npy, .npz, .h5), a data file, GIFs, MP4s or PNG frames."""
     true: Path | None = None
     """The true films, instead of DATA; the same kinds."""
-    range: str | None = None
-    """Numbers that mean black and white in arrays, such as 0,1; write --range=-1,1 with a minus."""
-    true_range: str | None = None
+    range: tuple[float, float] | None = None
+    """Numbers that mean black and white in arrays, such as 0 1, -1 1 or 0 255."""
+    true_range: tuple[float, float] | None = None
     """The same for the true films, if theirs differs."""
     axes: str | None = None
     """Axes of the arrays, such as BTCHW: B clips, T frames, C channels, H rows, W columns; N, films of each clip."""
@@ -95,6 +95,8 @@ class GivenConfig(Settings):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "GivenConfig":
+        check_range("--range", self.range)
+        check_range("--true-range", self.true_range)
         said = [flag(name) for name, value in self if value is not None]
         fits = self.pred is not None or not said
         require(fits, "--pred", "be given for films made elsewhere", " ".join(said), "name the predicted films")

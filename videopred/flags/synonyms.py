@@ -51,8 +51,7 @@ _ELSEWHERE = {
     "--metrics": "metric",
     "--out": "output outdir output-dir out-dir save save-dir save-path logdir log-dir work-dir results-dir folder dest",
     "--overwrite": "force clobber",
-    "--range": "values",
-    "--values": "range",
+    "--range": "values levels value-range data-range",
 }
 """What to write here -> the names that other tools have for it; what a command does not have is not offered there."""
 

@@ -63,7 +63,7 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
         helptext = next((lines[1:] for lines in others if lines[0] == "Argument helptext:"), [""])
         kind = unread[2] or helptext[0].partition(" ")[2].strip("{}")  # of a line such as --height INT
         got = _typed(unread[1], words)
-        fix = _listed(got) if kind.startswith("[") else _SEE
+        fix = _listed(got) if " " in kind else _SEE  # several are asked for
         if got.lower() == "none" and any("None" in line for line in helptext):
             fix = "write None"
         return check.complaint(unread[1], _KINDS.get(kind, f"be given as {kind}"), got, fix)

@@ -25,7 +25,7 @@ class GivenFilms:
     Args:
         flag: what the user called them, such as `--pred`.
         path: an array, a data file, GIFs, MP4s or PNG frames; see FORMATS of datasets.film_formats.
-        levels: the numbers that mean black and white.
+        value_range: the numbers that mean black and white.
         axes: the array's axes, such as BTCHW.
         array: name of the array in a .npz or .h5 file.
         part: part of a data file to take.
@@ -46,7 +46,7 @@ class GivenFilms:
         flag: str,
         path: Path,
         *,
-        levels: tuple[float, float] | None = None,
+        value_range: tuple[float, float] | None = None,
         axes: str | None = None,
         array: str | None = None,
         part: str = "test",
@@ -62,11 +62,11 @@ class GivenFilms:
         first = self._raw(0)
         self._kind = first.dtype
         self._grey = self._stored.grey_in_color and bool((first == first[..., :1]).all())
-        self._levels = self._find_levels(levels, first)
+        self._range = self._find_range(value_range, first)
         self.frames, height, width, channels = first.shape
         self.film_shape = (1 if self._grey else channels, height, width)
         self.remark = ""
-        least, most, (low, high) = float(first.min()), float(first.max()), self._levels
+        least, most, (low, high) = float(first.min()), float(first.max()), self._range
         if 0 < most - least < (high - low) / 100:
             told = f"goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}"
             self.remark = f"the first clip of {path} {told}"
@@ -83,27 +83,27 @@ class GivenFilms:
         """SHA-256 of the files' bytes, in hexadecimal."""
         return hash_files(sorted(file for file in self.path.rglob("*") if file.is_file()) or [self.path])
 
-    def _find_levels(self, said: tuple[float, float] | None, first: np.ndarray) -> tuple[float, float]:
+    def _find_range(self, said: tuple[float, float] | None, first: np.ndarray) -> tuple[float, float]:
         """The numbers that mean black and white: those said of an array, or those that leave no doubt."""
         if not self._is_array:
             check.require(said is None, "--range", "be left out where no array is given", said, "leave it out")
             white = np.iinfo(first.dtype).max if first.dtype.kind == "u" else 1  # as PNG has it, of 8 or 16 bits
             return 0.0, float(white)
         if first.dtype == bool:
-            alone = "--true-range 0,1" if self.flag == "--true" else "--true-range for the others"
-            typed = said and ",".join(f"{level:g}" for level in said)
-            got, fix = f"{typed} for bool in {self.path}", f"False is black and True white; give {alone}"
-            check.require(said in (None, (0, 1)), "--range", "be 0,1 or left out", got, fix)
+            alone = "--true-range 0 1" if self.flag == "--true" else "--true-range for the others"
+            typed = said and " ".join(f"{level:g}" for level in said)
+            got, fix = f"{typed} in {self.path}", f"False is black and True white; give {alone}"
+            check.require(said in (None, (0, 1)), "--range", "be 0 1 for bool, or left out", got, fix)
             return 0.0, 1.0
         must = "say which numbers are black and white"
         got = f"nothing for {first.dtype} from {number_told(first.min())} to {number_told(first.max())} in {self.path}"
-        check.require(said is not None, "--range", must, got, "give e.g. --range 0,1 or --range 0,255")
+        check.require(said is not None, "--range", must, got, "give e.g. --range 0 1 or --range 0 255")
         assert said is not None
         if first.dtype.kind != "f":
             return said
         with np.errstate(over="ignore"):
             low, high = map(float, np.array(said).astype(first.dtype))  # as these films can hold them
-        must, got = f"be two numbers that {first.dtype} holds and tells apart", ",".join(f"{level:g}" for level in said)
+        must, got = f"be two numbers that {first.dtype} holds and tells apart", " ".join(f"{level:g}" for level in said)
         check.require(-inf < low < high < inf, "--range", must, got, "give those that are black and white")
         return low, high
 
@@ -123,7 +123,7 @@ class GivenFilms:
             grey = bool((raw == raw[..., :1]).all())
             check.require(grey, self.flag, "be grey throughout, as its first clip is", f"color in {name}", "split it")
             raw = raw[..., :1]
-        low, high = self._levels
+        low, high = self._range
         least, most = raw.min(), raw.max()
         must = f"hold numbers from {low:g} to {high:g}, as its range says"
         fix = "mend the films, or say what is black and white with --range" if self._is_array else "mend the films"

@@ -1,6 +1,5 @@
 """The films that flags such as --pred and --true name."""
 
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +25,12 @@ def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | 
     pred_is_array = _is_array("--pred", given.pred, given.pred_array)
     true_is_array = given.true is not None and _is_array("--true", given.true, given.true_array)
     _check_idle(given, pred_is_array, true_is_array)
-    levels = None if given.range is None else read_range("--range", given.range)
-    said: dict[str, Any] = {"levels": levels, "axes": given.axes} if pred_is_array else {}
+    said: dict[str, Any] = {"value_range": given.range, "axes": given.axes} if pred_is_array else {}
     predicted = GivenFilms("--pred", given.pred, array=given.pred_array, part=part, **said)
     if given.true is None:
         return predicted, None
-    if given.true_range is not None:
-        levels = read_range("--true-range", given.true_range)
     axes = given.true_axes or (given.axes and given.axes.replace("N", ""))
-    said = {"levels": levels, "axes": axes} if true_is_array else {}
+    said = {"value_range": given.true_range or given.range, "axes": axes} if true_is_array else {}
     own = {"--range": given.true_range, "--axes": given.true_axes}
     with check.named({flag: flag.replace("--", "--true-") for flag, word in own.items() if word is not None}):
         true = GivenFilms("--true", given.true, array=given.true_array, part=part, **said)
@@ -58,18 +54,3 @@ def _is_array(flag: str, path: Path, array: str | None) -> bool:
     """Whether something must be said of the films at a path."""
     with check.named({"SOURCE": flag}):
         return holds_array(check.existing(flag, path), array)
-
-
-def read_range(flag: str, text: str) -> tuple[float, float]:
-    """The two numbers in e.g. `0,1`.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    fix = f"write e.g. {flag} 0,1, or {flag}=-1,1"
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        low, high = 0.0, 0.0
-    check.require(-inf < low < high < inf, flag, "be two numbers, black first, with a comma between", repr(text), fix)
-    return low, high
