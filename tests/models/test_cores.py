@@ -1,5 +1,6 @@
 """The contract of cores, over the table CORES."""
 
+import copy
 from types import SimpleNamespace
 from typing import Any
 
@@ -113,6 +114,22 @@ def test_settings_say_how_wide_the_state_is(name):
     assert width % sum(SMALL[name].state_widths) == 0
     if rows := getattr(make(name), "state_rows", None):
         assert len(SMALL[name].state_widths) == sum(rows)
+
+
+@pytest.mark.parametrize("settings", [{}, {"start": "learned"}, {"frozen_schema": True}], ids=str)
+@pytest.mark.parametrize("name", CORES)
+def test_a_clip_of_a_first_state_changes_alone(name, settings):
+    """Who writes into it changes no other clip's, and no weight."""
+    if not settings.keys() <= type(SMALL[name]).model_fields.keys():
+        pytest.skip("no such setting")
+    core = build_core(SMALL[name].model_copy(update=settings), FEATURES).eval()
+    weights, fresh = copy.deepcopy(core.state_dict()), core.initial_state(BATCH)
+    state = core.initial_state(BATCH)
+    with torch.no_grad():
+        for written, kept in zip(tree.tree_leaves(state), tree.tree_leaves(fresh), strict=True):
+            written[0].fill_(1)
+            assert torch.equal(written[1:], kept[1:])
+    assert all(torch.equal(values, weights[key]) for key, values in core.state_dict().items())
 
 
 @pytest.mark.parametrize("name", CORES)

@@ -10,6 +10,7 @@ from torch import nn
 
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.models.core import unroll
+from videopred.models.schemata import pick
 from videopred.models.scoff import SCOFF
 from videopred.models.scoff_settings import SCOFFConfig
 
@@ -40,6 +41,14 @@ def test_equals_the_plain_statement_forward_and_gradient(heads):
     (gradient,) = torch.autograd.grad((output * weight).sum(), slots)
     (wanted,) = torch.autograd.grad((expected * weight).sum(), slots)
     close(gradient, wanted)
+
+
+def test_a_candidate_keeps_its_digits_under_autocast():
+    candidates, chosen = torch.randn(2, 3, 5, 7), torch.tensor([[0, 4, 1], [2, 2, 3]])
+    choice = nn.functional.one_hot(chosen, 5).float()
+    with torch.autocast("cpu", torch.bfloat16):
+        picked = pick(choice, candidates)
+    assert torch.equal(picked, candidates[torch.arange(2)[:, None], torch.arange(3), chosen])
 
 
 def test_plain_statement_is_of_the_algorithm_alone():
