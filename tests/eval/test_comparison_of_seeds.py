@@ -173,7 +173,7 @@ def weights(clips: int) -> np.ndarray:
     return np.stack(drawn) / clips
 
 
-def fast(measurements: Mapping, metrics: Mapping) -> dict:
+def fast(measurements: Mapping, metrics: Mapping, _: None = None) -> dict:
     """What `resample` gives, for means over clips, at once."""
     return {row: {"mse": weights(len(of["mse"]["mse"])) @ of["mse"]["mse"]} for row, of in measurements.items()}
 

@@ -152,7 +152,7 @@ def test_of_several_seeds_the_interval_is_students():
 def test_the_ratio_of_two_models_of_seeds_is_in_its_interval_as_often_as_it_says(monkeypatch):
     """95 %; models of four seeds each, whose true errors are 10 and 8; the standard error of 400 worlds is 1.1 %."""
 
-    def alike(measured, _):
+    def alike(measured, *_):
         return {row: {"mse": np.repeat(of["mse"]["mse"][:1], 3, 0)} for row, of in measured.items()}
 
     monkeypatch.setattr(scoring, "resample", alike)  # which is slow, and draws clips that are all alike here

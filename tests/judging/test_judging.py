@@ -76,6 +76,29 @@ def test_a_perfect_model_is_perfect(file):
     np.testing.assert_allclose(model["bce"], 0, atol=1e-6 * HEIGHT * WIDTH * 1.01)
 
 
+class Films(Clips):
+    """Seven films, some of them of one scene."""
+
+    def __init__(self, scenes: list[int]):
+        super().__init__({"train": noise(4, 1), "test": noise(7, 2)})
+        self.truth, self.scenes = ("labels/scene",), np.array(scenes)
+
+    def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
+        assert (part, name) == ("test", "labels/scene")
+        return self.scenes[start:stop]
+
+
+def test_which_clips_are_of_one_scene_is_known_to_scores(file):
+    def scenes(of: Any, clips: int | None = None) -> np.ndarray | None:
+        return judge(grey, of, Protocol(context=3, horizon=2, metrics=("mse",), clips=clips)).scenes
+
+    films = Films([4, 4, 6, 6, 6, 9, 9])
+    assert scenes(films).tolist() == [4, 4, 6, 6, 6, 9, 9]
+    assert scenes(films, 3).tolist() == [4, 4, 6]
+    assert scenes(Films([5, 3, 0, 1, 2, 6, 4])) is None
+    assert scenes(file) is None
+
+
 def test_several_predictions_have_a_row_each_and_those_of_several_seeds_a_mean(file):
     asked = Protocol(context=3, horizon=2, metrics=("mse",))
     shades = {f"shade-{seed}": lambda film, n, by=seed: grey(film, n) * (1 - by / 4) for seed in range(3)}

@@ -105,7 +105,7 @@ class Comparison:
         low = high = nan
         drawn, others_drawn = ours.drawn(column, steps), theirs.drawn(column, steps)
         if drawn is not None and others_drawn is not None:
-            # Tables of as many clips are drawn alike, so draw r of one is draw r of the other.
+            # Tables of the same clips are drawn alike, so draw r of one is draw r of the other.
             sides = () if row == self.relative_to else (means, others)
             clips = min(ours.clips(column, steps), theirs.clips(column, steps))
             low, high = map(float, over_clips(drawn - others_drawn, clips, *sides))
@@ -208,11 +208,11 @@ class Comparison:
             lines.append(f"left out, as not all tables have them: {', '.join(self.left_out)}")
         if self.unlike:
             lines.append(f"left out, as they differ between tables (see --reference): {', '.join(self.unlike)}")
-        told = "no interval for a single clip"
+        told = f"no interval for a single {self.first.unit}"
         several = {row: of.runs for row, of in self.rows.items() if len(of.runs) > 1}
         lines += [f"{row}: mean of {len(runs)} seeds ({', '.join(runs)})" for row, runs in several.items()]
         if self.first.drawn is not None:
-            chances = f"clips (paired {OVER_CLIPS})"
+            chances = f"{self.first.unit}s (paired {OVER_CLIPS})"
             if several:
                 chances += " and seeds (Welch's t); a single run stands for itself alone"
             told = f"interval of the difference: 95 % over {chances}; ! where it excludes 0"
@@ -268,7 +268,7 @@ def check_asked_alike(scores: Mapping[str, Scores], *, on_the_same_clips: bool =
         ]
         fix = "evaluate both in the same way"
         if on_the_same_clips:
-            asked.insert(0, ("data", {"fingerprint": first.fingerprint}, {"fingerprint": table.fingerprint}))
+            asked.insert(0, ("data", _data(first), _data(table)))
             fix += ", on the same clips"
         for what, ours, theirs in asked:
             must = f"be of the same {what} as {first_name}"
@@ -280,6 +280,11 @@ def check_asked_alike(scores: Mapping[str, Scores], *, on_the_same_clips: bool =
 def first_known(tables: Iterable[Scores]) -> Scores:
     """The first table whose feedback is known, or else the first: of films made elsewhere, it is not known."""
     return min(tables, key=lambda table: table.protocol.feedback == "elsewhere")
+
+
+def _data(scores: Scores) -> dict[str, str]:
+    """Which clips, and what is drawn anew of them, as `difference` pairs draws."""
+    return {"fingerprint": scores.fingerprint, "intervals over": f"{scores.unit}s"}
 
 
 def _told(asked: Mapping[str, Any], settings: Sequence[str]) -> str:

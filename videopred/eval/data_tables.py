@@ -77,9 +77,9 @@ def _legend(comparison: "DataComparison") -> str:
         lines.append(f"empty, as not scored yet (see `videopred evaluate`): {told}")
     seeds = {row: _seeds(comparison, row) for row in comparison.models}
     lines += [f"{row}: mean of {told}" for row, told in seeds.items() if told]
-    interval = "no interval for a single clip"
-    if any(of.first.drawn is not None for of in data.values()):
-        interval = f"±: half of the 95 % interval over clips ({OVER_CLIPS})"
+    interval = "no interval for a single clip or scene"
+    if units := sorted({of.first.unit for of in data.values() if of.first.drawn is not None}):
+        interval = f"±: half of the 95 % interval over {' or '.join(f'{unit}s' for unit in units)} ({OVER_CLIPS})"
         if any(seeds.values()):
             interval += " and seeds (Student's t); a single run stands for itself alone"
     lines.append(interval)

@@ -1,8 +1,10 @@
 """Intervals: how much a score depends on the choice of clips, or of runs.
 
 Over clips: the bootstrap. As many clips are drawn with repetition as there are, again and again; a metric's `reduce`
-takes as weights how often each clip was drawn, so that pooled scores such as F1 are pooled anew each time. The draws
-depend only on the number of clips: two tables of the same clips have the same draws, and their differences are paired.
+takes as weights how often each clip was drawn, so that pooled scores such as F1 are pooled anew each time. Clips that
+are films of one scene are alike: then whole scenes are drawn, and count below in the place of clips. The draws depend
+only on the number of clips and on their scenes: two tables of the same clips have the same draws, and their differences
+are paired.
 The middle of the draws is too narrow: with B clips it has (B - 1) / B of the variance, and normal tails. So it is
 widened by sqrt(B / (B - 1)) and by Student's t over the normal quantile: of a mean, the interval is Student's. B counts
 the clips that have a value, which of objects that are lost, say, may be few; a single one has no interval.
@@ -78,24 +80,30 @@ def reduce(metric: Quantity, measured: Measured) -> np.ndarray:
 
 
 def resample(
-    measurements: Mapping[str, Mapping[str, Measured]], metrics: Mapping[str, Quantity], *, resamples: int = RESAMPLES
+    measurements: Mapping[str, Mapping[str, Measured]],
+    metrics: Mapping[str, Quantity],
+    scenes: np.ndarray | None = None,
+    *,
+    resamples: int = RESAMPLES,
 ) -> dict[str, dict[str, np.ndarray]]:
     """Scores of resampled clips.
 
     Args:
         measurements: row -> metric -> what was measured, all of the same clips.
         metrics: name -> metric.
+        scenes: (B,) the scene that each clip is a film of; None where each is of its own.
         resamples: how many draws, R.
 
     Returns:
         row -> metric -> (R, T) float64, from the same draws for all rows and metrics.
     """
-    clips = _clips(measurements)
-    chance = np.random.default_rng(0)
+    scene_of = np.arange(_clips(measurements)) if scenes is None else np.unique(scenes, return_inverse=True)[1]
+    number, chance = int(scene_of.max()) + 1, np.random.default_rng(0)
     drawn: dict[str, dict[str, list[np.ndarray]]] = {row: {name: [] for name in of} for row, of in measurements.items()}
     for begin in range(0, resamples, _AT_ONCE):
-        chosen = [chance.integers(clips, size=clips) for _ in range(min(_AT_ONCE, resamples - begin))]
-        draws = torch.from_numpy(np.stack([np.bincount(clip, minlength=clips) for clip in chosen])).double()
+        chosen = [chance.integers(number, size=number) for _ in range(min(_AT_ONCE, resamples - begin))]
+        often = np.stack([np.bincount(drawn_scenes, minlength=number) for drawn_scenes in chosen])
+        draws = torch.from_numpy(often[:, scene_of]).double()
         for row, of_row in measurements.items():
             for name, measured in of_row.items():
                 with naming(metrics[name]):

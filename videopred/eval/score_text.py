@@ -35,7 +35,7 @@ def score_dict(scores: "Scores") -> dict[str, Any]:
             }
             for column, metric in scores.metrics.items()
         },
-        "interval": f"95 % over clips ({OVER_CLIPS}); of over_seeds, 95 % over runs (Student's t)",
+        "interval": f"95 % over {scores.unit}s ({OVER_CLIPS}); of over_seeds, 95 % over runs (Student's t)",
         "best_of": {
             row: {name: {str(count): value for count, value in of.items()} for name, of in of_row.items()}
             for row, of_row in scores.best_of.items()

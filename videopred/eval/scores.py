@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _FIX = "make them with `videopred evaluate`"
 """What to do about scores that are not there, or damaged."""
+_SCENES = "scenes"
+"""The array of `Scores.scenes` beside those of measurements, which have slashes in their names."""
 
 
 @dataclass(frozen=True, eq=False)  # it holds arrays
@@ -67,6 +69,9 @@ class Scores:
     best_of: Mapping[str, Mapping[str, Mapping[int, float]]] = field(default_factory=dict)
     """Row of a model -> metric -> n -> mean over the rollout of the best of the first n samples; empty for a single
     sample."""
+    scenes: np.ndarray | None = None
+    """(clips,) int64: the scene that each clip is a film of; None where each is of its own. Films of one scene are
+    alike, so intervals are over scenes."""
     predictable: int | None = None
     """Frames for which somebody can predict this world who knows its law and, almost exactly, its state; None if not
     known. See `videopred.datasets.predictability`."""
@@ -76,6 +81,11 @@ class Scores:
         """How many were predicted."""
         assert self.protocol.clips is not None  # of scores it is known
         return self.protocol.clips
+
+    @property
+    def unit(self) -> str:
+        """What intervals are over, and `clips_with_values` counts: `clip` or `scene`."""
+        return "clip" if self.scenes is None else "scene"
 
     @cached_property
     def values(self) -> dict[str, dict[str, np.ndarray]]:
@@ -87,8 +97,9 @@ class Scores:
 
     @cached_property
     def drawn(self) -> dict[str, dict[str, np.ndarray]] | None:
-        """row -> column -> (draws, horizon): the values for resampled clips; None for a single clip."""
-        return None if self.clips == 1 else resample(self.measurements, self.metrics)
+        """row -> column -> (draws, horizon): the values for resampled clips or scenes; None for a single one."""
+        single = self.clips == 1 if self.scenes is None else len(np.unique(self.scenes)) == 1
+        return None if single else resample(self.measurements, self.metrics, self.scenes)
 
     @cached_property
     def _having_value(self) -> dict[str, dict[str, np.ndarray]]:
@@ -99,12 +110,20 @@ class Scores:
         }
 
     def clips_with_values(self, row: str, column: str, steps: int | None = None) -> int:
-        """How many clips have a value at any of the first steps, which the interval of their mean rests on."""
-        return int(self._of(self._having_value, row, column, steps).any(1).sum())
+        """How many clips, or scenes, have a value at any of the first steps: the interval of the mean rests on them."""
+        return int(self._counted(np.any(self._of(self._having_value, row, column, steps), axis=1)))
 
     def clips_at_steps(self, row: str, column: str) -> np.ndarray:
-        """How many clips have a value at each step: (horizon,)."""
-        return self._of(self._having_value, row, column).sum(0)
+        """How many clips, or scenes, have a value at each step: (horizon,)."""
+        return self._counted(self._of(self._having_value, row, column))
+
+    def _counted(self, clips: np.ndarray) -> np.ndarray:
+        """How many of the clips, (clips, ...) bool, or of the scenes that any of them is a film of."""
+        if self.scenes is None:
+            return clips.sum(0)
+        in_order = np.argsort(self.scenes, kind="stable")
+        starts = np.unique(self.scenes[in_order], return_index=True)[1]
+        return np.logical_or.reduceat(clips[in_order], starts).sum(0)
 
     def mean(self, row: str, column: str, steps: int | None = None) -> float:
         """Mean over the first steps of the rollout; over all when None.
@@ -115,9 +134,9 @@ class Scores:
         return float(mean_over_steps(self._of(self.values, row, column, steps)))
 
     def interval(self, row: str, column: str, steps: int | None = None) -> Interval | None:
-        """The 95 % interval over clips of the mean over the first steps; None for a single clip.
+        """The 95 % interval over clips, or scenes, of the mean over the first steps; None for a single one.
 
-        Its ends are NaN where fewer than two clips have a value, here and below.
+        Its ends are NaN where fewer than two have a value, here and below.
         """
         if self.drawn is None:
             return None
@@ -125,7 +144,7 @@ class Scores:
         return over_clips(means, self.clips_with_values(row, column, steps))
 
     def intervals(self, row: str, column: str) -> Interval | None:
-        """The interval at every step: two ends, each (horizon,); None for a single clip."""
+        """The interval at every step: two ends, each (horizon,); None for a single clip or scene."""
         if self.drawn is None:
             return None
         return over_clips(self._of(self.drawn, row, column), self.clips_at_steps(row, column))
@@ -186,8 +205,8 @@ class Scores:
         with naming(metric):
             capped = metric.remark(tensors_of(measured))
         time = self._time(row, column) if metric.is_time and row in self.models else ""
-        lone = self.clips > 1 and self.clips_with_values(row, column) == 1
-        single = "a single clip has a value, so there is no interval" if lone else ""
+        lone = self.drawn is not None and self.clips_with_values(row, column) == 1
+        single = f"a single {self.unit} has a value, so there is no interval" if lone else ""
         return [remark for remark in (capped, self._coverage(row, column), single, time) if remark]
 
     def remarks_on_seeds(self, rows: Sequence[str], column: str) -> list[str]:
@@ -276,6 +295,8 @@ class Scores:
             for column, measured in of_row.items()
             for key, values in measured.items()
         }
+        if self.scenes is not None:
+            arrays[_SCENES] = self.scenes
         paths = [Path(folder) / name for name in SCORE_FILES]
         contents = (json_text(self.to_dict()), self.to_csv(), array_bytes(arrays))
         return write_all(dict(zip(paths, contents, strict=True)), overwrite=overwrite)
@@ -312,7 +333,8 @@ def _read(folder: Path) -> Scores:
     measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     arrays_file = folder / SCORE_FILES[2]
     with whole_npz("SCORES", arrays_file, _FIX), np.load(arrays_file) as arrays:
-        for place in arrays.files:
+        scenes = arrays.get(_SCENES)
+        for place in (name for name in arrays.files if name != _SCENES):
             row, column, key = place.rsplit("/", 2)
             measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]
     return Scores(
@@ -327,6 +349,7 @@ def _read(folder: Path) -> Scores:
         seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
         stamps=kept.get("stamps", {}),
         notes=tuple(kept["notes"]),
+        scenes=scenes,
         predictable=kept.get("predictable"),
         best_of={
             row: {name: {int(count): value for count, value in of.items()} for name, of in of_row.items()}

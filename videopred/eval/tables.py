@@ -211,10 +211,10 @@ def _stars(scores: "Scores", column: str, steps: slice) -> list[str]:
 def _legend(scores: "Scores") -> str:
     """What the numbers mean, a line each."""
     lines = conventions(scores)
-    if scores.clips == 1:
-        lines["±"] = "not given for a single clip"
+    if scores.drawn is None:
+        lines["±"] = f"not given for a single {scores.unit}"
     else:
-        lines["±"] = f"half of the 95 % interval over clips ({OVER_CLIPS})"
+        lines["±"] = f"half of the 95 % interval over {scores.unit}s ({OVER_CLIPS})"
     if scores.seeds:
         lines["±"] += "; of means over runs, over runs that differ in their seed (Student's t)"
     if _skills(scores, list(scores.metrics)):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+import numpy as np
 import torch
 
 from videopred import check
@@ -110,6 +111,7 @@ def judge_rows(
         clips_in_part=file.parts[protocol.part],
         models=tuple(predictions),
         best_of=tally.curves(found, predictions),
+        scenes=_scenes(file, protocol.part, clips),
         predictable=_predictable(file, protocol.part, clips) if has_times else None,
         notes=(
             *how.get("notes", ()),
@@ -159,6 +161,14 @@ def _notes_on_samples(protocol: Protocol, steady: Sequence[str]) -> list[str]:
         return []
     fix = "" if protocol.feedback in ("sample", "elsewhere") else "; --feedback sample draws them"
     return [f"all samples of a clip are the same film in {', '.join(steady)}{fix}"]
+
+
+def _scenes(file: "ClipSource", part: str, clips: int) -> np.ndarray | None:
+    """The scene that each of the first clips is a film of; None where each is of its own."""
+    if "labels/scene" not in file.truth:
+        return None
+    scenes = np.asarray(file.read(part, "labels/scene", 0, clips)).astype(np.int64)
+    return scenes if len(np.unique(scenes)) < clips else None
 
 
 def _predictable(file: "ClipSource", part: str, clips: int) -> int | None:

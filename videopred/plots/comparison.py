@@ -88,7 +88,7 @@ def _curve_title(comparison: Comparison | DataComparison, column: str) -> str:
 
 
 def _title(comparison: Comparison | DataComparison, interval: str) -> str:
-    """What was asked, and how an interval looks; a single clip has none."""
+    """What was asked, and how an interval looks; a single clip or scene has none."""
     return comparison.asked if comparison.first.drawn is None else f"{comparison.asked}; {interval}: 95 % intervals"
 
 

@@ -71,7 +71,7 @@ class ScoreBlock(NamedTuple):
 def score_block(name: str, scores: Scores) -> ScoreBlock:
     """What there is to say of scores on the data of that name."""
     shaded = "; shaded in the curves" if scores.protocol.horizon > 1 else ""  # a single step has no curve
-    legend = _legend(scores, "±", "half of the 95 % interval over clips ({})" + shaded)
+    legend = _legend(scores, "±", "half of the 95 % interval over {}s ({})" + shaded)
     title = f"{name}: {what_was_asked(scores)}"
     return ScoreBlock(title, [score_table(scores)], score_charts(scores), legend, [*scores.remarks, *scores.notes])
 
@@ -87,15 +87,15 @@ def comparison_block(each: Mapping[str, Scores], tables: Mapping[str, Scores]) -
         ValueError: the scores cannot be compared.
     """
     compared = compare({name: replace(one, seeds={}) for name, one in each.items()})
-    interval, has_curves = "95 % interval over clips ({})", compared.first.protocol.horizon > 1
+    interval, has_curves = "95 % interval over {}s ({})", compared.first.protocol.horizon > 1
     legend = _legend(compared.first, "shaded", interval) if has_curves else conventions(compared.first)
     found = [*comparison_tables(compared), *seed_tables(tables)]
     return ScoreBlock(compared.asked, found, comparison_charts(compared), legend, compared.remarks)
 
 
 def _legend(scores: Scores, mark: str, interval: str) -> dict[str, str]:
-    """What metrics are, and unless there is a single clip, what marks an interval."""
-    intervals = {} if scores.drawn is None else {mark: interval.format(OVER_CLIPS)}
+    """What metrics are, and unless there is a single clip or scene, what marks an interval."""
+    intervals = {} if scores.drawn is None else {mark: interval.format(scores.unit, OVER_CLIPS)}
     return conventions(scores) | intervals
 
 
