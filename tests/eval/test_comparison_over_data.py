@@ -264,7 +264,7 @@ def test_of_single_clips_there_is_no_interval():
     assert (mean.value, ratio.value) == (2, 1)
     assert np.isnan([*mean[1:], *ratio[1:]]).all()
     assert "±" not in found.table()
-    assert "\nno interval for a single clip\n" in found.table()
+    assert "\nno interval for a single clip or scene\n" in found.table()
 
 
 def test_what_differs_between_tables_is_left_out_and_named():
