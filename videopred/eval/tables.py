@@ -188,15 +188,17 @@ def best_rows(values: Mapping[str, np.ndarray], metric: "Quantity") -> set[str]:
     """The best rows by their means over steps; none where all are equal.
 
     Rows with values at fewer steps than others, because objects are lost for example, take no part: their values are of
-    the easy steps.
+    the easy steps. Where those with most have values at different steps, none is best.
 
     Args:
         values: row -> (T,), the values at these steps.
         metric: says which way is better.
     """
-    said = {row: int((~np.isnan(of_row)).sum()) for row, of_row in values.items() if row != CEILING}
-    most = max(said.values(), default=0)
-    means = {row: float(mean_over_steps(values[row])) for row, count in said.items() if count == most > 0}
+    said = {row: ~np.isnan(of_row) for row, of_row in values.items() if row != CEILING}
+    most = max((steps.sum() for steps in said.values()), default=0)
+    fullest = {row: steps for row, steps in said.items() if steps.sum() == most > 0}
+    alike = len({steps.tobytes() for steps in fullest.values()}) == 1
+    means = {row: float(mean_over_steps(values[row])) for row in fullest} if alike else {}
     best = max if metric.higher_is_better else min
     won = best(means.values()) if len(set(means.values())) > 1 else None
     return {row for row, mean in means.items() if mean == won}

@@ -1,0 +1,28 @@
+"""Which rows get a star."""
+
+import numpy as np
+import pytest
+
+from videopred.eval import make_metric
+from videopred.eval.tables import CEILING, best_rows
+
+NAN = np.nan
+
+
+@pytest.mark.parametrize(
+    ("values", "best"),
+    [
+        ({"a": [3, 2], "b": [2, 2], "c": [2, 2]}, {"b", "c"}),
+        ({"a": [3, 2], "b": [3, 2]}, set()),
+        ({"a": [3, 2, NAN], "b": [2, 9, NAN]}, {"a"}),
+        ({"a": [3, 2], "b": [1, NAN]}, set()),
+        ({"a": [3, 2], "b": [1, NAN], "c": [4, 2]}, {"a"}),
+        ({"a": [3, 2, NAN], "b": [NAN, 2, 1], "c": [9, NAN, NAN]}, set()),
+        ({"a": [NAN], "b": [NAN]}, set()),
+        ({CEILING: [0, 0], "a": [1, NAN], "b": [2, NAN]}, {"a"}),
+        ({CEILING: [0]}, set()),
+    ],
+)
+def test_a_star_is_for_the_best_of_those_that_have_most_values_at_the_same_steps(values, best):
+    rows = {row: np.array(of_row, float) for row, of_row in values.items()}
+    assert best_rows(rows, make_metric("mse")) == best
