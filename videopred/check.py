@@ -63,11 +63,18 @@ def as_path(argument: str, value: Any, fix: str = "give it as text or as a pathl
     """The path that a text or a path means.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: it is neither. ValueError: it begins with ~.
     """
     got = f"{value!r}, of class {type(value).__name__}"
     require_kind(isinstance(value, str | PathLike), argument, "be a path", got, fix)
+    no_tilde(argument, str(value))
     return Path(value)
+
+
+def no_tilde(argument: str, value: str) -> None:
+    """Refuse a path with the ~ that a shell or `Path.expanduser` replaces: libraries differ in what it means."""
+    fix = "write the home folder in its place, such as $HOME"
+    require(not value.startswith("~"), argument, "begin with no ~, which nothing has replaced", value, fix)
 
 
 def not_a_path(argument: str, value: Any, must: str, opener: str) -> None:
@@ -141,7 +148,7 @@ def none_of(argument: str, value: str, names: list[str]) -> str:
 
 def suggest(value: str, names: list[str], otherwise: str, prefix: str = "") -> str:
     """What to do: a question for the name that is most like a value, with a prefix before it; or else `otherwise`."""
-    near = nearest(str(value), names)
+    near = "cuda" if value == "gpu" and "cuda" in names else nearest(str(value), names)
     return f"did you mean {prefix}{near}?" if near else otherwise
 
 
@@ -333,7 +340,6 @@ def device_kind(name: str) -> str:
         ValueError: there is no such kind.
     """
     kind = name.partition(":")[0]
-    require(kind != "gpu", "--device", "be one of auto, cpu, cuda, mps", name, "did you mean cuda?")
     return one_of("--device", name if kind == "auto" else kind, ["auto", "cpu", "cuda", "mps"])
 
 

@@ -258,7 +258,7 @@ def _first(what: str, words: Sequence[str], default: str, example: str) -> str:
     Raises:
         ValueError: an option comes first. Later words may be its values, so none of them is surely the one.
     """
-    word = words[0] if words and words[0] not in ("-h", "--help") else default
+    word = next((word for word in words if word not in ("-h", "--help")), default)
     fix = f"put {what} first, as in `{example}`"
     check.require(not word.startswith("-"), what, "come before the options", word, fix)
     return word

@@ -39,6 +39,8 @@ def test_help_shows_what_changes_a_switch(capsys):
         ("--no-walls=False", "False", "write --walls, without a value"),
         ("--no-walls True", "True", "write --no-walls, without a value"),
         ("--fast=False", "False", "write --no-fast, without a value"),
+        ("--fast 1", "1", "write --fast, without a value"),
+        ("--walls=no", "no", "write --no-walls, without a value"),
         ("True --fast", "True", "see --help"),
     ],
 )

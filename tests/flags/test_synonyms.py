@@ -8,7 +8,7 @@ from videopred.flags.synonyms import meant_flag
 from videopred.flags.unboxing import _FLAG
 
 FLAGS = ["--updates", "--learning-rate", "--decay", "--decoder", "--device", "--core.units", "--curtain"]
-FLAGS += ["--curtain-place", "--codec.channels", "--core.comm-key"]
+FLAGS += ["--curtain-place", "--codec.channels", "--core.comm-key", "--core.no-comm"]
 COMMANDS = ("generate balls4", "generate sm-mnist", "generate occlusion", "train", "train --core scoff")
 COMMANDS += ("train --core transformer", "evaluate", "render", "import")
 
@@ -27,6 +27,8 @@ COMMANDS += ("train --core transformer", "evaluate", "render", "import")
         ("--decoder.channels", "--codec.channels"),
         ("--core-comm-key", "--core.comm-key"),
         ("--curtain-size", "--curtain"),
+        ("--no-core.comm", "--core.no-comm"),
+        ("--no-core.units-key", None),
         ("--curtain-place-x", "--curtain-place"),
         ("--batch-size", None),  # known elsewhere, but this command has no such thing
         ("--curtains", None),

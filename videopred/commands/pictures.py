@@ -31,7 +31,10 @@ def render(
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[
-        Path | None, out_flag("Folder, or for one clip a .gif, .mp4, .png or .svg file; default: eval/<run>/<data>.")
+        Path | None,
+        out_flag(
+            "Folder, or for one clip a .gif, .mp4, .png or, with --figure, .svg file; default: eval/<run>/<data>."
+        ),
     ] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,

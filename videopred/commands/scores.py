@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PATHS_HELP = "Runs, exports or folders of `train --seeds`, then the data; with --pred, DATA or nothing."
 _METRICS_HELP = (
     "See `videopred list metrics` and `videopred list object-metrics`; or MODULE:CLASS of your own (docs/adding.md); "
-    "default: bce mse ssim f1."
+    "default: those of --protocol, else bce mse ssim f1, and own-fg-ari own-miou of models with the decoder masks."
 )
 _METRIC_SETTINGS_HELP = f"Such as f1.threshold=0.4. All settings: {', '.join(metric_settings())}."
 _FEEDBACK_HELP = "What a model receives after the context: soft, threshold:0.5, sample or true; default: soft."

@@ -15,6 +15,7 @@ from videopred.datasets import DATASETS
 from videopred.datasets.advice import how_to_make
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask
+from videopred.experiments.figures import PAPER_FIGURES
 from videopred.experiments.settings import Scale
 from videopred.flags import model_flags
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
@@ -55,7 +56,10 @@ def train(
     stack: Annotated[int, arg(help="Frames that the encoder sees at once, the latest and those before it.")] = 1,
     watch: OmitArgPrefixes[WatchConfig] = WatchConfig(),
     compute: OmitArgPrefixes[ComputeConfig] = ComputeConfig(),
-    out: Annotated[Path | None, out_flag("Run folder; default: models/<experiment> or models/<data>-<core>.")] = None,
+    out: Annotated[
+        Path | None,
+        out_flag("Run folder; default: models/<experiment>, with -<scale> behind it, or models/<data>-<core>."),
+    ] = None,
     device: Device = "auto",
     dry_run: Annotated[bool, arg(help="Only estimate the time, memory and disk space that it would take.")] = False,
     seeds: Annotated[
@@ -268,6 +272,9 @@ def _check_there(data: Path, seeds: str | None) -> None:
         fix = f"write one with `videopred train {known} --write {data}`"
     if seeds is not None and str(data).isdecimal():
         fix = f"put commas between seeds: --seeds {seeds},{data}"
+    if str(data) in PAPER_FIGURES:
+        must, fix = "be clips or an experiment", f"`videopred reproduce {data}` makes the figure"
+        raise FileNotFoundError(check.complaint("DATA", must, data, fix))
     must = "be an existing file" if data.suffix else "be a data file, or a name that `videopred list` shows"
     names = [] if data.suffix else [*DATASETS, *experiments_there]
     raise check.nothing_there("DATA", must, data, fix, nearest_path(data, names))

@@ -63,6 +63,7 @@ def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str,
 
     keep.__signature__ = signature(command)  # type: ignore[attr-defined]
     keep.__annotations__, keep.__doc__ = {**command.__annotations__, **_without_default_shown(command)}, command.__doc__
+    _check_no_tilde(words)
     parse = partial(tyro.cli, keep, prog=f"videopred {name}", registry=VALUES)
     for_help = (FlagCreatePairsOff,)  # a switch can be said either way, but what changes it is all that help shows
     asked_for_help = not {"-h", "--help"}.isdisjoint(words)
@@ -78,9 +79,31 @@ def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str,
         with redirect_stdout(help_text), _printing(), suppress(SystemExit):
             parse(args=["--help"], config=for_help)
         raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
+    _check_once(kwargs, words)
     if name != "train":  # whose flags may take away what a file or a run says
         _check_given(command, kwargs, words)
     return kwargs
+
+
+def _check_no_tilde(words: Sequence[str]) -> None:
+    """Refuse ~ where a shell leaves it, as behind `--out=`: libraries differ in whether it is a folder's name."""
+    for before, word in pairwise(["", *words]):
+        flag, _, value = word.rpartition("=")
+        named = flag or (before if before.startswith("-") else "a path")
+        check.no_tilde(named, value)
+
+
+def _check_once(given: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Refuse a flag of several values that is given twice, as all but the last would be lost."""
+    values = dict(given)
+    for name, settings in given.items():
+        if isinstance(settings, Settings):
+            values |= dict(settings)
+            values |= {f"{name}.{field}": value for field, value in settings}
+    several = [check.flag(name) for name, value in values.items() if isinstance(value, tuple)]
+    said = [word.partition("=")[0] for word in words]
+    for flag in several:
+        check.require(said.count(flag) <= 1, flag, "be given once", "it twice", f"put all behind one: {flag} A B")
 
 
 def _check_given(command: Callable[..., None], given: Mapping[str, Any], words: Sequence[str]) -> None:

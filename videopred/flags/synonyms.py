@@ -1,5 +1,6 @@
 """Which flag was meant by one that a command does not have: other tools call the same things otherwise."""
 
+import re
 from collections.abc import Sequence
 
 _ELSEWHERE = {
@@ -60,7 +61,7 @@ def meant_flag(option: str, flags: Sequence[str]) -> str | None:
     """What to write in the place of an option that is no flag: what it is called here, or a flag that it nearly names.
 
     So `--num-units` is `--core.units`, `--codec.decoder` and `--training.decay` are `--decoder` and `--decay`,
-    `--units` is `--core.units`, and `--curtain-size` begins as `--curtain` does.
+    `--units` is `--core.units`, `--no-core.comm` is `--core.no-comm`, and `--curtain-size` begins as `--curtain` does.
 
     Args:
         option: as it was typed, with its dashes.
@@ -71,6 +72,9 @@ def meant_flag(option: str, flags: Sequence[str]) -> str | None:
     for here, names in _ELSEWHERE.items():
         if name in names.split() and here.partition(" ")[0] in flags:
             return here
+    if off := re.fullmatch(r"no-(\w+)\.(.+)", name):
+        part, switch = off.groups()
+        return f"--{part}.no-{switch}" if {f"{part}.{switch}", f"{part}.no-{switch}"} & {*there} else None
     last = name.rpartition(".")[2]
     tails = [flag for flag in there if flag == last or last == flag.rpartition(".")[2]]
     tails += [flag for flag in there if flag.replace(".", "-") == name]

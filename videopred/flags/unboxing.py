@@ -16,12 +16,19 @@ _KINDS = {
     "FLOAT FLOAT": "be two numbers",
     "[INT [INT ...]]": "be whole numbers",
     "[FLOAT [FLOAT ...]]": "be numbers",
+    "[FLOAT FLOAT [FLOAT FLOAT ...]]": "be pairs of numbers",
+    "CLIPS": "be numbers of clips",
+    "SCENE": "be numbers of scenes",
+    "PX": "be numbers of pixels",
 }
-"""What tyro calls a kind of value -> what a value of it must be."""
+"""What help calls a kind of value -> what a value of it must be."""
 _BOTH = re.compile(r"-o(/|( \S+)?, )--out")
 """Both names of the one flag that has two, as tyro joins them; the long one is told."""
 _FLAG = re.compile(r"(?:[│ ] |-o .*?, )(--[a-z][\w.-]*\w)")
 """A flag, where tyro's help explains it: behind the edge of a box, or space where the output has no letters for one."""
+_SWITCHED = dict.fromkeys(["true", "1", "yes", "on"], True) | dict.fromkeys(["false", "0", "no", "off"], False)
+"""A value that others give a switch -> whether it means on."""
+_IS_FLAG = re.compile(r"--|-[A-Za-z]")
 _OFFERED = re.compile(r"--[\w.-]+(, --[\w.-]+)?")
 """A flag that tyro offers; of a switch, on and off."""
 
@@ -53,7 +60,8 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
     # Missing value for argument '--curtain'. Expected 2 values.
     if short := re.match(r"Missing value for argument '(.*)'\. Expected (\d+) values", message):
         must = "be followed by " + ("a value" if short[2] == "1" else f"{short[2]} values")
-        return check.complaint(short[1], must, _typed(short[1], words), _SEE)
+        got = _typed(short[1], words)
+        return check.complaint(short[1], must, got, _SEE if short[2] == "1" else _listed(got))
     # invalid choice 'val' for argument '--part'. Expected one of ('train', 'test', 'None', 'validation').
     if choice := re.match(r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)", message):
         return _no_choice(*choice.groups())
@@ -63,7 +71,9 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
         helptext = next((lines[1:] for lines in others if lines[0] == "Argument helptext:"), [""])
         kind = unread[2] or helptext[0].partition(" ")[2].strip("{}")  # of a line such as --height INT
         got = _typed(unread[1], words)
-        fix = _listed(got) if " " in kind else _SEE  # several are asked for
+        fix = _listed(got) if " " in kind or kind in ("CLIPS", "SCENE", "PX") else _SEE  # several may be asked for
+        if " " in got and got in words:
+            fix = "leave out the quotes"
         if got.lower() == "none" and any("None" in line for line in helptext):
             fix = "write None"
         return check.complaint(unread[1], _KINDS.get(kind, f"be given as {kind}"), got, fix)
@@ -92,8 +102,8 @@ def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[st
     if os.path.exists(option) and any(word.startswith("-") for word in before):
         return f"put {option} before all options"
     # --walls False
-    if option.lower() in ("true", "false") and (switch := _said_to(option, words)):
-        return f"write {_switched(switch, on=option.lower() == 'true')}, without a value"
+    if option.lower() in _SWITCHED and (switch := _said_to(option, words)):
+        return f"write {_switched(switch, on=_SWITCHED[option.lower()])}, without a value"
     # --lr 0.1
     if meant := meant_flag(option, flags):
         return f"did you mean {meant}?"
@@ -121,22 +131,22 @@ def _switched(switch: str, on: bool) -> str:
 
 
 def _listed(got: str) -> str:
-    """How to write what was meant as a list of numbers: 0,1 or 0-3 or 0:3."""
+    """How to write what was meant as a list of numbers: 0,1 or [0, 1] or 0-3 or 0:3."""
     if span := re.fullmatch(r"(\d+)[-:](\d+)", got):
         return f"name each, with spaces between them: {span[1]} ... {span[2]}"
-    return f"put spaces between them: {_spaced(got)}" if "," in got else _SEE
+    return f"put spaces between them: {_spaced(got)}" if re.search("[],[]", got) else _SEE
 
 
 def _spaced(listed: str) -> str:
-    """A list with a space between any two, and no commas."""
-    return " ".join(listed.replace(",", " ").split())
+    """A list with a space between any two, and no commas or brackets."""
+    return " ".join(re.sub(r"[],()[]", " ", listed).split())
 
 
 def _typed(flag: str, words: Sequence[str]) -> str:
     """The values that follow a flag, in either way to write it, where it stands last."""
     for at, word in reversed(list(enumerate(words))):
         if word == flag:
-            return " ".join(takewhile(lambda value: not value.startswith("--"), words[at + 1 :])) or "nothing"
+            return " ".join(takewhile(lambda value: not _IS_FLAG.match(value), words[at + 1 :])) or "nothing"
         if word.startswith(f"{flag}="):
             return word.removeprefix(f"{flag}=")
     return "nothing"

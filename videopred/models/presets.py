@@ -183,7 +183,7 @@ PRESETS: dict[str, Preset] = {
     ),
     # S table 7, and its appendix F (five frames stacked as channels). The width of a file as above (our choice).
     "scoff-switching": Preset(
-        "SCOFF on switching dynamics, with --stack 5: 6 files of 64 (width our choice), 2 schemata.",
+        "SCOFF on switching dynamics: 6 files of 64 (width our choice), 2 schemata; add --stack 5.",
         SCOFFConfig(files=6, schemata=2, units=64, input_heads=4, input_gain=3, schema_spread=0.3, input_value=64),
         _learning(1e-4, 50),
     ),
