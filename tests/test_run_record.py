@@ -24,9 +24,10 @@ def test_a_damaged_record_is_named(tmp_path, content):
         ({"saved": 3}, 3, None),
         ({"saved": 3, "learned": 2}, 3, 2),
         ({"updates": 5}, 5, 5),
+        ({"saved": 3, "updates": 5}, 5, 5),
         ({"updates": 0}, 0, 0),
     ],
-    ids=["it runs", "an export of one that runs", "it has ended", "it has failed at once"],
+    ids=["it runs", "an export of one that runs", "it has ended", "it ended unsaved", "it has failed at once"],
 )
 def test_how_far_a_run_is(record, saved, learned):
     assert (updates_saved(record), updates_learned(record)) == (saved, learned)

@@ -70,6 +70,13 @@ def test_runs_tells_scores_of_the_first_clips_alone_from_those_of_all(place, tmp
     assert set(gru["scores"]) == {"balls4 4+3", "balls4 4+3, first 3 clips"}
 
 
+def test_of_films_made_elsewhere_all_frames_behind_the_context_are_predicted_ones(films, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"--pred {films / 'next.npy'} --true {films / 'true.npy'} --range 0 1 --axes BTCHW --metrics mse --json"
+    assert run(f"evaluate {words} --context 1") == 0
+    assert json.loads(capfd.readouterr().out)["protocol"]["horizon"] == 8
+
+
 def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_path, monkeypatch, capfd):
     """Each frame is copied from the true one before it, not from the first."""
     monkeypatch.chdir(tmp_path)
