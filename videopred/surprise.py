@@ -80,22 +80,6 @@ def plausibility(
         ValueError: the frames are not what the model was built for; or see `open_quadruplets` and `judge_scorer`.
         TypeError: settings of another kind, or neither a run folder nor a predictor.
     """
-    return judge_run(run, data, config, device=device, progress=progress)[0]
-
-
-def judge_run(
-    run: "Path | str | Predictor",
-    data: Path | str,
-    config: PlausibilityConfig | None = None,
-    *,
-    device: str = "auto",
-    progress: bool = False,
-) -> tuple[PlausibilityScores, Quadruplets]:
-    """What `plausibility` gives, and the films.
-
-    Raises:
-        FileNotFoundError, ValueError, TypeError: as `plausibility`.
-    """
     config = PlausibilityConfig() if config is None else config
     check.require_instance("config", config, PlausibilityConfig)
     stamp, asked, name = None, {}, "the model"
@@ -108,7 +92,7 @@ def judge_run(
     films = open_scenes(data, config, run.film_shape[1:])
     _check_fit(run.film_shape, films, name)
     scores = judge_scorer(scorer_of(run, config), films, config, asked=asked, progress=progress)
-    return replace(scores, stamp=stamp), films
+    return replace(scores, stamp=stamp)
 
 
 def check_runs(runs: Sequence[Path], data: Path, config: PlausibilityConfig) -> None:

@@ -27,7 +27,7 @@ from videopred.judging.runs import evaluate_runs
 from videopred.models import build
 from videopred.models.codec_settings import MasksConfig
 from videopred.rollout import save_rollout, save_trace
-from videopred.surprise import judge_run
+from videopred.surprise import plausibility
 from videopred.training import train
 
 NEEDS_COLOR = {"lpips"}
@@ -111,7 +111,7 @@ def test_surprise(tmp_path):
     def judged(device: str) -> np.ndarray:
         torch.manual_seed(0)
         model = build(tiny_model(), (3, HEIGHT, WIDTH)).to(device)
-        surprise = judge_run(model, films, PlausibilityConfig())[0].surprise
+        surprise = plausibility(model, films, PlausibilityConfig()).surprise
         assert surprise is not None
         return surprise
 

@@ -134,16 +134,18 @@ def _judge(
     model: _Model, data: Path, scoring: PlausibilityConfig, how: _How, paths: list[Path]
 ) -> list["PlausibilityScores"]:
     """Scores of each run of a model, written as soon as it is judged; adds what it writes to `paths`."""
-    from videopred.surprise import judge_run
+    from videopred.checkpoint import run_settings
+    from videopred.surprise import open_scenes, plausibility
 
     judged = []
     for run, folder in model.runs.items():
-        of_run, films = judge_run(run, data, scoring, device=how.device, progress=terminal.watched())
+        of_run = plausibility(run, data, scoring, device=how.device, progress=terminal.watched())
         judged.append(of_run)
         paths += of_run.save(folder, answers=how.answers, overwrite=how.overwrite)
         if how.draw:
             from videopred.plots.surprise_curves import draw_scenes
 
+            films = open_scenes(data, scoring, run_settings(run).film_shape[1:])
             paths += draw_scenes(of_run, films, how.draw, folder)
     if model.together:
         from videopred.eval.plausibility_seeds import save_over_seeds
