@@ -117,6 +117,13 @@ def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path):
     assert names(tmp_path) == ["file.bin"]
 
 
+def test_a_file_in_the_place_of_a_folder_stays(tmp_path):
+    (tmp_path / "taken").write_text("precious")
+    with pytest.raises(OSError, match=r"film.gif must be a file that can be written, got .*; choose another place"):
+        write_bytes(tmp_path / "taken" / "film.gif", b"new")
+    assert (tmp_path / "taken").read_text() == "precious"
+
+
 @pytest.mark.parametrize("whole", [whole_file, whole_folder])
 def test_folders_that_were_made_for_nothing_go_away(tmp_path, whole):
     """Else `evaluate` would leave an empty folder on a full disk."""

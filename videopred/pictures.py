@@ -1,23 +1,24 @@
-"""Image files: GIF and MP4 films, and PNG stills. The only door of imageio."""
+"""Image files: GIF and MP4 films, and PNG stills. The only door of imageio.
+
+They are made in memory: of a file on a full disk, imageio would try again when it is cleared away, with a traceback.
+"""
 
 import io
 from importlib.util import find_spec
 from numbers import Integral
-from pathlib import Path
 
 import imageio.v3 as iio
 import numpy as np
 from PIL import Image
 
 from videopred.check import complaint, require, whole_number
-from videopred.files import write_bytes
 
 _FREQUENT = 128
 """Colours of a GIF that are kept because they are frequent, as those of legends are."""
 
 
-def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
-    """Write a GIF that plays for ever, and return its path.
+def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
+    """A GIF file that plays for ever.
 
     Exact as long as a frame has no more than 256 colours; of more, the 128 most frequent stay as they are, as those of
     legends do, and as many that differ most from them; any other becomes the nearest of these. Equal consecutive frames
@@ -26,19 +27,12 @@ def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
 
     Args:
         frames: (T, H, W, 3) uint8, 0 to 255.
-        path: ends in .gif; its folder is made if it is not there.
         frame_ms: time per frame; GIF counts in steps of 10 ms, and browsers slow down below 20 ms.
 
     Raises:
         TypeError: the frames are not uint8 (imageio would write a float film as black).
-        ValueError: they have other axes, the name does not end in .gif, or the time is no such number.
-        OSError: the file cannot be written.
+        ValueError: they have other axes, or the time is no such number.
     """
-    return _write(path, ".gif", gif_bytes(frames, frame_ms=frame_ms))
-
-
-def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
-    """The content of that file; arguments and complaints are those of `write_gif`."""
     _check_pixels("frames", frames, axes=4)
     allowed = isinstance(frame_ms, Integral) and frame_ms >= 20 and frame_ms % 10 == 0
     require(allowed, "frame_ms", "be a multiple of 10, at least 20", frame_ms, "try 100, ten frames a second")
@@ -83,27 +77,20 @@ def _palette(colors: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nda
     return kept, nearest
 
 
-def write_mp4(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
-    """Write an MP4 (H.264) that browsers and slides play, and return its path.
+def mp4_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
+    """An MP4 file (H.264) that browsers and slides play.
 
     Colours are kept at half the resolution, as players want it, so pixels of a film should be squares of several; a
     white row or column is added where a side is odd.
 
     Args:
         frames: (T, H, W, 3) uint8, 0 to 255.
-        path: ends in .mp4; its folder is made if it is not there.
         frame_ms: time per frame.
 
     Raises:
         TypeError: the frames are not uint8.
-        ValueError: they have other axes, the name does not end in .mp4, PyAV is not there, or the time is below 1.
-        OSError: the file cannot be written.
+        ValueError: they have other axes, PyAV is not there, or the time is below 1.
     """
-    return _write(path, ".mp4", mp4_bytes(frames, frame_ms=frame_ms))
-
-
-def mp4_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
-    """The content of that file; arguments and complaints are those of `write_mp4`."""
     _check_pixels("frames", frames, axes=4)
     whole_number("frame_ms", frame_ms, 1, "try 100, ten frames a second")
     check_mp4()
@@ -126,23 +113,8 @@ def check_mp4() -> None:
     require(there, "--format", "be gif or png without PyAV", "mp4", "run `pip install av` first")
 
 
-def write_png(image: np.ndarray, path: Path) -> Path:
-    """Write a PNG, and return its path.
-
-    Args:
-        image: (H, W, 3) uint8, 0 to 255.
-        path: ends in .png; its folder is made if it is not there.
-
-    Raises:
-        TypeError: the image is not uint8.
-        ValueError: it has other axes, or the name does not end in .png.
-        OSError: the file cannot be written.
-    """
-    return _write(path, ".png", png_bytes(image))
-
-
 def png_bytes(image: np.ndarray) -> bytes:
-    """The content of that file; arguments and complaints are those of `write_png`."""
+    """A PNG file of an image (H, W, 3) uint8, 0 to 255; TypeError or ValueError of any other."""
     _check_pixels("image", image, axes=3)
     return iio.imwrite("<bytes>", image, plugin="pillow", extension=".png")
 
@@ -154,9 +126,3 @@ def _check_pixels(name: str, pixels: np.ndarray, axes: int) -> None:
     fits = pixels.ndim == axes and pixels.shape[-1] == 3 and pixels.size > 0
     shape = "(T, H, W, 3)" if axes == 4 else "(H, W, 3)"
     require(fits, name, f"have shape {shape}", pixels.shape, "repeat a grey channel three times")
-
-
-def _write(path: Path, suffix: str, content: bytes) -> Path:
-    # Encoded in memory: on a full disk imageio would try a second time when it is cleared away, and print a traceback.
-    require(path.suffix.lower() == suffix, str(path), f"end in {suffix}", repr(path.suffix), "rename it")
-    return write_bytes(path, content)

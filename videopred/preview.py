@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from videopred import pictures
+from videopred.files import write_bytes
 from videopred.palette import OBJECT_COLORS
 
 _PAGE, _MARGIN, _OUTLINE = 255, 14, 2
@@ -38,7 +39,7 @@ def preview_gif(
         panel[:] = of_clip.repeat(scale, axis=1).repeat(scale, axis=2)
         if masks is not None:
             draw_outlines(panel, masks[clip].repeat(scale, axis=1).repeat(scale, axis=2), _OUTLINE)
-    return pictures.write_gif(film, path)
+    return write_bytes(path, pictures.gif_bytes(film))
 
 
 def draw_outlines(film: np.ndarray, masks: np.ndarray, thickness: int = 1) -> None:

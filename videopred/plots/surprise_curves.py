@@ -17,6 +17,7 @@ from videopred.check import require
 from videopred.datasets.quadruplets import Quadruplets
 from videopred.eval.mates import differences, mates
 from videopred.eval.plausibility_scores import PlausibilityScores
+from videopred.files import write_bytes
 from videopred.palette import BLUE, GREEN, VERMILION
 from videopred.rendering.canvas import hue, our_style
 from videopred.rendering.lettering import text_width
@@ -86,8 +87,9 @@ def draw_scenes(scores: PlausibilityScores, films: Quadruplets, scenes: Sequence
     for scene in scenes:
         pairs, name = pairs_of(scores, films, scene), scores.scenes.names[scene][0].rpartition("/")[0]
         unit = UNITS[scores.settings["surprise"]]
-        paths.append(pictures.write_png(scene_still(pairs, name, unit), folder / f"scene-{scene}.png"))
-        paths.append(pictures.write_gif(scene_gif_frames(pairs, name, unit), folder / f"scene-{scene}.gif"))
+        still, film = scene_still(pairs, name, unit), scene_gif_frames(pairs, name, unit)
+        paths.append(write_bytes(folder / f"scene-{scene}.png", pictures.png_bytes(still)))
+        paths.append(write_bytes(folder / f"scene-{scene}.gif", pictures.gif_bytes(film)))
     return paths
 
 

@@ -45,15 +45,16 @@ def write_view(
         frame_ms: time per frame of a film.
 
     Raises:
-        ValueError: the view lacks what a row draws, or as `pictures.write_gif` and `write_mp4`.
+        ValueError: the view lacks what a row draws, or as `pictures.gif_bytes` and `mp4_bytes`.
         OSError: a file cannot be written.
     """
     film = film_frames(view, rows) if any(path.suffix != ".png" for path in paths) else None
     for path in paths:
         if film is None or path.suffix == ".png":
-            pictures.write_png(strip(view, rows), path)
+            content = pictures.png_bytes(strip(view, rows))
         elif path.suffix == ".mp4":
-            pictures.write_mp4(film, path, frame_ms=frame_ms)
+            content = pictures.mp4_bytes(film, frame_ms=frame_ms)
         else:
-            pictures.write_gif(film, path, frame_ms=frame_ms)
+            content = pictures.gif_bytes(film, frame_ms=frame_ms)
+        write_bytes(path, content)
     return list(paths)
