@@ -237,7 +237,7 @@ def test_a_training_stopped_before_it_begins_saved_nothing_and_says_so(place, tm
     def stopped(*anything) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "opened", stopped)
+    monkeypatch.setattr(training, "open_dataset", stopped)
     words = f"train {place / 'balls4.h5'} {core_flags('gru')} {LEARNING} --out"
     assert run(f"{words} {tmp_path / 'run'}") == 130
     assert capfd.readouterr().err == "videopred: interrupted; the training had not begun\n"

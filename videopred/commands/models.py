@@ -76,7 +76,7 @@ def rollout(
     check.require(feedback != "true", "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     check.threshold_of(feedback, rolled=True)
 
-    asked = opened(data, device, run, context, horizon)
+    asked = opened(run, data, device, context, horizon)
     intervention.check_beginning(asked.horizon)
     there = asked.file.count(part)
     must = f"be at most {there}, the clips of the {part} part"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check
 from videopred.datasets import open_dataset
-from videopred.datasets.advice import how_to_make
 from videopred.run_files import SETTINGS, SUMMARY, data_name, run_name
 from videopred.training.places import run_of, seeds_of
 from videopred.typed_commands import resume_command
@@ -89,27 +88,11 @@ class Opened(NamedTuple):
     horizon: int
 
 
-def check_data(data: Path) -> None:
-    """Refuse a path to no data; a folder of shards is looked at when it is opened."""
-    if not data.is_dir():
-        check.existing_file("DATA", data, how_to_make(data))
-
-
-def opened(
-    data: Path, device: str, run: Path | None = None, context: int | None = None, horizon: int | None = None
-) -> Opened:
-    """The data file, and the context and horizon that were asked for, else its own; checked before torch is loaded."""
+def opened(run: Path, data: Path, device: str, context: int | None, horizon: int | None) -> Opened:
+    """The clips, and the context and horizon asked for, else the data's own; checked before torch is loaded."""
     check.device_kind(device)
-    if context is not None:
-        check.whole_number("--context", context, 1, "give at least one frame to start from")
-    if horizon is not None:
-        check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
-    if run is not None:
-        check.run_folder(run)
-    check_data(data)
-
+    check.run_folder(run)
     file = open_dataset(data)
     asked = Opened(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
-    if run is not None:
-        check.context_and_horizon(asked.context, asked.horizon, file.frames)
+    check.context_and_horizon(asked.context, asked.horizon, file.frames)
     return asked

@@ -49,7 +49,7 @@ def render(
     kinds = picture.kinds(out)
     for run in runs[1:]:
         check.run_folder(run)
-    asked = opened(data, device, runs[0], context, horizon)
+    asked = opened(runs[0], data, device, context, horizon)
     check_intervention(intervention, picture, asked.horizon)
     check_several(len(runs), intervention, picture)
     models = dict(zip(called(runs, names), runs, strict=True))

@@ -8,7 +8,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.naming import runs_and_data
-from videopred.commands.opening import check_data, check_not_of_others, each_run, results, say_unfinished
+from videopred.commands.opening import check_not_of_others, each_run, results, say_unfinished
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
@@ -70,18 +70,17 @@ def evaluate(
         question.check_words_about_films()
     folder = check.folder_for(out, SCORE_FILES) if out else _results(runs, data, films)
     runs = each_run(runs)
-    if data is not None:
-        check_data(data)
+    file = None if data is None else open_dataset(data)
     check_not_of_others(folder / SCORES, runs, overwrite)
     for name in SCORE_FILES:
         check.absent("--out", folder / name, overwrite)
     how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}
     if films.pred is not None:
-        scores = _score_films(films, data, question, reference, how)
+        scores = _score_films(films, file, question, reference, how)
     else:
         say_unfinished(runs)
-        assert data is not None  # _split has asked for it
-        scores = _score_runs(runs, data, question, reference, how)
+        assert file is not None  # _split has asked for it
+        scores = _score_runs(runs, file, question, reference, how)
     from videopred.processes import my_place
 
     if my_place()[0] > 0:  # another process writes and prints
@@ -91,10 +90,9 @@ def evaluate(
 
 
 def _score_runs(
-    runs: list[Path], data: Path, question: Question, reference: Path | None, how: dict[str, Any]
+    runs: list[Path], file: "ClipSource", question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of the runs' own rollouts; what can be refused before torch is loaded is."""
-    file = open_dataset(data)
     protocol = question.protocol(file)
     if question.name is None:  # else what differs from the protocol's data is said first
         check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
@@ -114,13 +112,14 @@ def _score_runs(
 
 
 def _score_films(
-    films: GivenConfig, data: Path | None, question: Question, reference: Path | None, how: dict[str, Any]
+    films: GivenConfig, file: "ClipSource | None", question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of films made elsewhere."""
     from videopred.judging import evaluating, fitting, given_flags
 
     predicted, true = given_flags.open_given(films, question.said.get("part", "test"))
-    truth = true or open_dataset(data or "")
+    truth = true or file
+    assert truth is not None  # _split has asked for one of them
     if predicted.samples > 1:
         question = question._replace(said={**question.said, "samples": predicted.samples})
     protocol = question.protocol(truth)

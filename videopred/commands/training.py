@@ -9,9 +9,8 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check, flags
 from videopred.commands import experiments, terminal
-from videopred.commands.opening import opened
 from videopred.commands.options import CORE_HELP, Device, Json, Overwrite, out_flag
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.advice import how_to_make
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask
@@ -123,7 +122,7 @@ def train(
         with _unless_begun(out):
             if asked is not None:
                 data, begin["experiment"] = _prepare(asked, clips, learning, init_from)
-            _check_opens(data, device)
+            _check_opens(data)
             folder = _learn(data, chosen, learning, begin)
         _say_trained(folder, watch, json_, asked)
 
@@ -200,7 +199,7 @@ def _prepare(
 def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | None, json_: bool) -> None:
     """Say what a training would take."""
     if isinstance(data, Path):
-        _check_opens(data, learning.device)
+        _check_opens(data)
     from videopred.training import foresee
 
     told = foresee(data, init_from=init_from, **learning._asdict())
@@ -280,10 +279,10 @@ def _check_there(data: Path, seeds: str | None) -> None:
     raise check.nothing_there("DATA", must, data, fix, nearest_path(data, names))
 
 
-def _check_opens(data: Path, device: str) -> None:
+def _check_opens(data: Path) -> None:
     """Refuse DATA that cannot be opened, unless its clips are made when they are needed."""
     if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):
-        opened(data, device)
+        open_dataset(data)
 
 
 def _say_trained(
