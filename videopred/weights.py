@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from safetensors import SafetensorError, safe_open
 
 from videopred import check
-from videopred.files import write_bytes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,13 +28,8 @@ class Export(NamedTuple):
     """name -> weights of the predictor, on the CPU."""
 
 
-def write_export(path: Path, export: Export) -> Path:
-    """Write an export, whole or not at all, and return its path."""
-    return write_bytes(path, export_bytes(export))
-
-
 def export_bytes(export: Export) -> bytes:
-    """The content of that file; of the same export the same."""
+    """The content of an export's file; of the same export the same."""
     from safetensors.torch import save
 
     text = json.dumps({"settings": export.settings, "record": export.record})

@@ -6,9 +6,10 @@ from typing import Any
 
 from videopred import check
 from videopred.checkpoint import BEST, LAST, RunConfig, checkpoint_file, read_checkpoint
+from videopred.files import write_all
 from videopred.run_files import EXPORT
 from videopred.run_record import read_record, updates_learned
-from videopred.weights import Export, write_export
+from videopred.weights import Export, export_bytes
 
 
 def export_run(
@@ -30,8 +31,8 @@ def export_run(
         FileExistsError: the file is there already.
     """
     out = export_file(run, out, overwrite, checkpoint)
-    export = gather(run, half, checkpoint)
-    return write_export(check.absent("--out", out, overwrite), export)  # another command may have made it meanwhile
+    write_all({out: export_bytes(gather(run, half, checkpoint))}, overwrite=overwrite)
+    return out
 
 
 def export_file(run: Path, out: Path | None, overwrite: bool, checkpoint: str | None = None) -> Path:
