@@ -11,22 +11,23 @@ from view_samples import (
     MODULES,
     SCALE,
     WIDTH,
+    Label,
+    alone,
     draw,
     in_small,
     intervened,
+    labels_written,
     trace,
     view,
     widest,
 )
 
 from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
-from videopred.rendering import FIGURES, ROWS, check_rows, raster_rows
-from videopred.rendering import strip as strips
+from videopred.rendering import FIGURES, ROWS, check_rows
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film import film_frames, headings
 from videopred.rendering.film_rows import difference, laid_over
-from videopred.rendering.lettering import Label, write
-from videopred.rendering.page import blank_page
+from videopred.rendering.lettering import TEXT
 from videopred.rendering.panel import draw_rows
 from videopred.rendering.raster_rows import GUTTER
 from videopred.rendering.strip import strip
@@ -94,8 +95,7 @@ def test_a_band_has_a_cell_for_each_frame_which_comes_when_it_is_reached(row, na
 
 def test_numbers_of_many_bands_leave_out_some(monkeypatch):
     """A number is 22 px high, the panel 96."""
-    written = []
-    monkeypatch.setattr(raster_rows, "write", lambda image, labels: written.extend(labels) or image)
+    written = labels_written(monkeypatch)
     for bands, shown in ((3, ["0", "1", "2"]), (16, ["0", "4", "8", "12"])):
         written.clear()
         draw("modules", view(trace={"active": np.ones((FRAMES, bands))}), SCALE)
@@ -109,8 +109,8 @@ def test_numbers_of_low_bands_are_whole_and_narrow_or_very_low_panels_have_a_leg
     """Six bands of 4 px and numbers of 22; then panels in which numbers have no room."""
     active = {"active": np.ones((FRAMES, 6))}
     low = draw("modules", view(trace=active, truth=view().truth.repeat(4, axis=2)), 2)
-    alone = write(blank_page(90, GUTTER), [Label("0", GUTTER / 2, 40)])
-    whole, found = ((image != PAGE).any((1, 2)) for image in (alone, low.film[0][:, :GUTTER]))
+    number = alone(Label("0", GUTTER / 2, 40, {"size": TEXT}), 90, GUTTER)
+    whole, found = ((image != PAGE).any((1, 2)) for image in (number, low.film[0][:, :GUTTER]))
     assert found.sum() == pytest.approx(whole.sum(), abs=1)
     assert not found[[0, -1]].any()
     assert low.numbered
@@ -275,27 +275,24 @@ def test_a_strip_has_the_rows_that_were_asked_for():
 
 def test_words_in_the_legends_of_several_rows_of_a_strip_have_the_rows_name_before_them(monkeypatch):
     """Missed, of the difference, and the truth, of the overlay, have the same colour."""
-    written = []
-    monkeypatch.setattr(strips, "write", lambda page, labels: written.append([one.text for one in labels]) or page)
+    written = labels_written(monkeypatch)
     strip(view(), ["diff", "overlay", "modules"])
     numbered = ["object file", "0", "1", "2"]
-    assert written[0][-9:] == ["difference", "missed", "invented", "overlay", "truth", *numbered]
+    words = ["difference", "missed", "invented", "overlay", "truth", *numbered]
+    assert [label.text for label in written][-9:] == words
     strip(view(), ["diff", "modules"])
-    assert written[1][-7:] == ["", "missed", "invented", *numbered]
+    assert [label.text for label in written][-7:] == ["", "missed", "invented", *numbered]
 
 
 def test_names_of_low_rows_stand_apart_in_a_strip_each_beside_its_pictures(monkeypatch):
     """Pictures are 24 px high, as a line of a name is; one name here has five."""
-    written = []
-    monkeypatch.setattr(strips, "write", lambda page, labels: written.extend(labels) or write(page, labels))
+    written = labels_written(monkeypatch)
     told = intervened()._replace(intervention=("without 1", "freeze 0", "swap 2,3", "from step 3"))
     still = strip(told, ["changed", "truth", "modules", "changed"], panel_px=2 * WIDTH)
     names = [label for label in written if label.text.splitlines()[0] in ("changed", "truth", "modules")]
     assert [len(name.text.splitlines()) for name in names] == [5, 1, 2, 2, 5]
     steps = [label for label in written if label.text == "step"]
-    inked = [
-        np.flatnonzero((write(blank_page(*still.shape[:2]), [one]) != PAGE).any((1, 2))) for one in (*steps, *names)
-    ]
+    inked = [np.flatnonzero((alone(one, *still.shape[:2]) != PAGE).any((1, 2))) for one in (*steps, *names)]
     for above, below in pairwise(inked):
         assert above[-1] < below[0]
     assert inked[-1][-1] < still.shape[0] - 1

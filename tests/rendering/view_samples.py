@@ -1,9 +1,12 @@
 """A view of made-up films and traces, under an intervention and beside another model, for tests of what draws it."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film import headings
+from videopred.rendering.page import Page, blank_page
 from videopred.rendering.panel import Panel, draw_rows
 
 FRAMES, CONTEXT, HEIGHT, WIDTH, SCALE = 7, 3, 12, 20, 8
@@ -22,6 +25,34 @@ def trace() -> dict[str, np.ndarray]:
     for values in happened.values():
         values[0] = np.nan
     return happened
+
+
+class Label(NamedTuple):
+    """A text as it was written on a page."""
+
+    text: str
+    x: float
+    y: float
+    look: dict[str, Any]
+
+
+def labels_written(monkeypatch) -> list[Label]:
+    """The texts that are written on pages from now on."""
+    labels, write = [], Page.write
+
+    def noting(page: Page, text: str, x: float, y: float, **look) -> None:
+        labels.append(Label(text, x, y, look))
+        write(page, text, x, y, **look)
+
+    monkeypatch.setattr(Page, "write", noting)
+    return labels
+
+
+def alone(label: Label, height: int, width: int) -> np.ndarray:
+    """A page with nothing else on it."""
+    page = Page(blank_page(height, width))
+    page.write(*label[:3], **label.look)
+    return page.drawn()
 
 
 def view(**changes) -> ClipView:

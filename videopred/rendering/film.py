@@ -9,8 +9,8 @@ from videopred.palette import CONTEXT, ROLLOUT, TRACK
 from videopred.rendering import USUAL_ROWS
 from videopred.rendering.canvas import our_style
 from videopred.rendering.clip_view import ClipView
-from videopred.rendering.lettering import Label, legend_width, paint_legend, text_width, write
-from videopred.rendering.page import blank_page
+from videopred.rendering.lettering import TEXT, legend_width, paint_legend, text_width
+from videopred.rendering.page import Page, blank_page
 from videopred.rendering.panel import Panel, Swatch, draw_rows
 
 BORDER, MARGIN, LINE = 4, 14, 24
@@ -145,15 +145,13 @@ def headings(panel: Panel, wide: int) -> list[Heading]:
 
 def _captioned_page(layout: _Layout, above: Sequence[Sequence[Heading]]) -> np.ndarray:
     """The page that all frames share: white, with what stands above each panel."""
-    page = blank_page(layout.footer.stop + 18, layout.span.start + layout.span.stop)
-    labels: list[Label] = []
+    page = Page(blank_page(layout.footer.stop + 18, layout.span.start + layout.span.stop))
     for (top, left), lines in zip(layout.places, above, strict=True):
         for number, heading in enumerate(reversed(lines)):  # the last one close to the panel
             y, start = top - BORDER - 18 - LINE * number, round(left + (layout.wide - heading.width) / 2)
-            if heading.caption:
-                labels.append(Label(heading.caption, start, y, "left"))
-            labels += paint_legend(page, heading.swatches, start + heading.legend_at, y)
-    return write(page, labels)
+            page.write(heading.caption, start, y, align="left", size=TEXT)
+            paint_legend(page, heading.swatches, start + heading.legend_at, y)
+    return page.drawn()
 
 
 def _frame(page: np.ndarray, layout: _Layout, panels: list[Panel], t: int, context: int) -> np.ndarray:
@@ -165,8 +163,10 @@ def _frame(page: np.ndarray, layout: _Layout, panels: list[Panel], t: int, conte
         image[top - BORDER : bottom + BORDER, left - BORDER : right + BORDER] = ROLLOUT if step > 0 else CONTEXT
         image[top:bottom, left:right] = panel.film[t]
     first, last = layout.span.start, layout.span.stop
-    labels = [Label(f"frame {t + 1}", first, 14, "left"), Label(_state(step), last, 14, "right")]
-    image[layout.footer] = write(image[layout.footer], labels)
+    footer = Page(image[layout.footer])
+    footer.write(f"frame {t + 1}", first, 14, align="left", size=TEXT)
+    footer.write(_state(step), last, 14, align="right", size=TEXT)
+    image[layout.footer] = footer.drawn()
     timeline = image[layout.footer.stop : layout.footer.stop + 4, layout.span]
     timeline[:] = TRACK
     now, turn = (round(timeline.shape[1] * passed / frames) for passed in (t + 1, context))

@@ -2,9 +2,7 @@
 
 from functools import cache
 from math import ceil
-from typing import NamedTuple
 
-import numpy as np
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
@@ -15,17 +13,6 @@ from videopred.rendering.panel import Swatch
 
 TEXT, SWATCH = 18, 14
 """Size of letters, and side of a colour in a legend, px."""
-
-
-class Label(NamedTuple):
-    """Text on a picture."""
-
-    text: str
-    x: float
-    """px from the left, of the anchor that `align` names."""
-    y: float
-    """px from the top, of the middle."""
-    align: str = "center"
 
 
 def legend_width(swatches: tuple[Swatch, ...]) -> int:
@@ -43,14 +30,12 @@ def _gap(swatch: Swatch) -> int:
     return 4 if swatch.name.isdecimal() else 7
 
 
-def paint_legend(page: np.ndarray, swatches: tuple[Swatch, ...], x: int, y: int) -> list[Label]:
-    """Paint swatches from x on, and return their labels."""
-    labels = []
+def paint_legend(page: Page, swatches: tuple[Swatch, ...], x: int, y: int) -> None:
+    """Paint swatches and their names from x on."""
     for swatch in swatches:
-        page[y - SWATCH // 2 : y + SWATCH // 2, x : x + SWATCH] = swatch.color
-        labels.append(Label(swatch.name, x + SWATCH + _gap(swatch), y, "left"))
+        page.pixels[y - SWATCH // 2 : y + SWATCH // 2, x : x + SWATCH] = swatch.color
+        page.write(swatch.name, x + SWATCH + _gap(swatch), y, align="left", size=TEXT)
         x += _swatch_width(swatch)
-    return labels
 
 
 @cache
@@ -59,11 +44,3 @@ def text_width(text: str, size: int = TEXT) -> int:
     if not text:
         return 0
     return ceil(TextPath((0, 0), literal(text), size=size, prop=FontProperties(family=fonts())).get_extents().width)
-
-
-def write(image: np.ndarray, labels: list[Label]) -> np.ndarray:
-    """The image with text on it."""
-    page = Page(image)
-    for label in labels:
-        page.write(label.text, label.x, label.y, align=label.align, size=TEXT)
-    return page.drawn()

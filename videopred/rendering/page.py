@@ -15,10 +15,14 @@ _DPI = 64  # a power of two: size / dpi * dpi is exact, so no pixel is lost to r
 
 
 class Page:
-    """Pixels (height, width, 3) uint8 with pictures, text and plots on them; places are px from the upper left."""
+    """Pixels (height, width, 3) uint8 with pictures, text and plots on them; places are px from the upper left.
+
+    Attributes:
+        pixels: what shows where no text and no plot is.
+    """
 
     def __init__(self, pixels: np.ndarray) -> None:
-        self._pixels = pixels
+        self.pixels = pixels
         self._height, self._width = pixels.shape[:2]
         self._figure = Figure(figsize=(self._width / _DPI, self._height / _DPI), dpi=_DPI)
         self._canvas = FigureCanvasAgg(self._figure)
@@ -26,7 +30,7 @@ class Page:
     def paste(self, picture: np.ndarray, scale: int, left: int, top: int) -> None:
         """Put a picture (H, W, 3) uint8 on the page, each pixel a square of scale x scale."""
         large = enlarged(picture, scale)
-        self._pixels[top : top + large.shape[0], left : left + large.shape[1]] = large
+        self.pixels[top : top + large.shape[0], left : left + large.shape[1]] = large
 
     def write(
         self,
@@ -50,7 +54,7 @@ class Page:
 
     def drawn(self) -> np.ndarray:
         """(height, width, 3) uint8: where nothing is drawn, the pictures show."""
-        self._figure.figimage(self._pixels, origin="upper", zorder=-1)  # below the plots
+        self._figure.figimage(self.pixels, origin="upper", zorder=-1)  # below the plots
         self._canvas.draw()
         return np.asarray(self._canvas.buffer_rgba())[..., :3].copy()
 

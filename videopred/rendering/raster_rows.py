@@ -7,7 +7,8 @@ import numpy as np
 from videopred.frames import nearest
 from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, as_pixels, module_colors, schema_cells, tinted
 from videopred.rendering.clip_view import ClipView
-from videopred.rendering.lettering import TEXT, Label, write
+from videopred.rendering.lettering import TEXT
+from videopred.rendering.page import Page
 from videopred.rendering.panel import Panel, numbers, shown
 
 GUTTER, LETTER = 26, 22
@@ -91,8 +92,10 @@ def _raster(
     film[:, :, turn - 1 : turn + 1] = INK  # no module has it
     every = -(-LETTER * bands // high)
     middles = places.mean(1).clip(TEXT / 2, high - TEXT / 2)  # so that no number is cut
-    labels = [Label(str(k), GUTTER / 2, middles[k]) for k in range(0, bands, every)]
-    film[:, :, :gutter] = write(film[0], labels)[:, :gutter]
+    page = Page(film[0])
+    for k in range(0, bands, every):
+        page.write(str(k), GUTTER / 2, middles[k], size=TEXT)
+    film[:, :, :gutter] = page.drawn()[:, :gutter]
     return film, stills, numbered
 
 

@@ -11,8 +11,8 @@ from videopred.rendering import USUAL_ROWS
 from videopred.rendering.canvas import our_style
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film import MARGIN
-from videopred.rendering.lettering import Label, legend_width, paint_legend, text_width, write
-from videopred.rendering.page import blank_page
+from videopred.rendering.lettering import TEXT, legend_width, paint_legend, text_width
+from videopred.rendering.page import Page, blank_page
 from videopred.rendering.panel import Panel, Swatch, draw_rows
 
 GAP, NAMES, TOP = 6, 128, 134
@@ -50,9 +50,11 @@ def strip(view: ClipView, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12
     grid = _Grid(times, view.context, lines, height * scale, width * scale, left)
     legends = _legends(panels)
     right = max(grid.lefts[-1] + grid.wide, left + 320, left + sum(map(_width, legends.items())))
-    page = blank_page(grid.bottom + MARGIN, right + MARGIN)
-    labels = [*_paste_stills(page, panels, names, grid), *_paint_spans(page, grid), *_paint_legends(page, legends)]
-    return write(page, labels)
+    page = Page(blank_page(grid.bottom + MARGIN, right + MARGIN))
+    _paste_stills(page, panels, names, grid)
+    _paint_spans(page, grid)
+    _paint_legends(page, legends)
+    return page.drawn()
 
 
 class _Grid(NamedTuple):
@@ -93,41 +95,37 @@ class _Grid(NamedTuple):
         return [max(self.high, _LINE * lines) for lines in self.lines]
 
 
-def _paste_stills(page: np.ndarray, panels: Sequence[Panel], names: Sequence[str], grid: _Grid) -> list[Label]:
-    """Put the pictures in their places, and return names of rows and numbers of columns."""
+def _paste_stills(page: Page, panels: Sequence[Panel], names: Sequence[str], grid: _Grid) -> None:
+    """Put the pictures in their places, with names of rows and numbers of columns."""
     before = grid.left - 14
-    labels = [Label("frame", before, TOP - 48, "right"), Label("step", before, TOP - 20, "right")]
+    page.write("frame", before, TOP - 48, align="right", size=TEXT)
+    page.write("step", before, TOP - 20, align="right", size=TEXT)
     for panel, name, top in zip(panels, names, grid.tops, strict=True):
-        labels.append(Label(name, before, top + grid.high // 2, "right"))
+        page.write(name, before, top + grid.high // 2, align="right", size=TEXT)
         for t, left in zip(grid.times, grid.lefts, strict=True):
-            page[top : top + grid.high, left : left + grid.wide] = panel.stills[t]
+            page.paste(panel.stills[t], 1, left, top)
     for t, left in zip(grid.times, grid.lefts, strict=True):
-        labels.append(Label(f"{t + 1}", left + grid.wide / 2, TOP - 48))
+        page.write(f"{t + 1}", left + grid.wide / 2, TOP - 48, size=TEXT)
         if t >= grid.context:
-            labels.append(Label(f"{t + 1 - grid.context}", left + grid.wide / 2, TOP - 20))
-    return labels
+            page.write(f"{t + 1 - grid.context}", left + grid.wide / 2, TOP - 20, size=TEXT)
 
 
-def _paint_spans(page: np.ndarray, grid: _Grid) -> list[Label]:
-    """Paint a line over the frames that are given and one over those that are predicted, and return their names."""
-    labels = []
+def _paint_spans(page: Page, grid: _Grid) -> None:
+    """Paint a line, with its name, over the frames that are given and one over those that are predicted."""
     given = [left for t, left in zip(grid.times, grid.lefts, strict=True) if t < grid.context]
     for name, color, lefts in (("context", CONTEXT, given), ("rollout", ROLLOUT, grid.lefts[len(given) :])):
         if lefts:
-            page[TOP - 72 : TOP - 66, lefts[0] : lefts[-1] + grid.wide] = color
-            labels.append(Label(name, lefts[0], TOP - 90, "left"))
-    return labels
+            page.pixels[TOP - 72 : TOP - 66, lefts[0] : lefts[-1] + grid.wide] = color
+            page.write(name, lefts[0], TOP - 90, align="left", size=TEXT)
 
 
-def _paint_legends(page: np.ndarray, legends: dict[str, tuple[Swatch, ...]]) -> list[Label]:
-    """Paint legends in the upper right, and return their words."""
-    labels = []
-    x = page.shape[1] - MARGIN - sum(map(_width, legends.items())) + _APART
+def _paint_legends(page: Page, legends: dict[str, tuple[Swatch, ...]]) -> None:
+    """Paint legends and their words in the upper right."""
+    x = page.pixels.shape[1] - MARGIN - sum(map(_width, legends.items())) + _APART
     for kind, swatches in legends.items():
-        labels.append(Label(kind, x, 16, "left"))
-        labels += paint_legend(page, swatches, x + (text_width(kind) + 10 if kind else 0), 16)
+        page.write(kind, x, 16, align="left", size=TEXT)
+        paint_legend(page, swatches, x + (text_width(kind) + 10 if kind else 0), 16)
         x += _width((kind, swatches))
-    return labels
 
 
 def _name(panel: Panel) -> str:
