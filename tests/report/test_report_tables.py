@@ -1,6 +1,7 @@
 """Tables and curves of the page, from scores made up by hand."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +13,9 @@ from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores
 from videopred.report.tables import (
     comparison_block,
-    comparison_charts,
     comparison_tables,
     plausibility_table,
     score_block,
-    score_charts,
     score_table,
     seed_table,
 )
@@ -57,8 +56,12 @@ def test_a_row_of_which_less_is_known_than_of_others_neither_is_the_best_nor_hid
     assert [row.cells[0].strong for row in table.rows] == [False, True, False]
 
 
+def charts_of(scores: Scores) -> Sequence[str]:
+    return score_block("balls4", scores).charts
+
+
 def test_every_row_has_a_curve_over_the_steps_and_its_band(scores):
-    mse, psnr = score_charts(scores)
+    mse, psnr = charts_of(scores)
     title = "MSE ↓, mean over channels and pixels"
     assert f"{title} over the rollout step: model from 0.1 to 0.3; copy last from 0.2 to 0.4" in mse
     assert ">PSNR ↑, dB</text>" in psnr
@@ -70,12 +73,12 @@ def test_every_row_has_a_curve_over_the_steps_and_its_band(scores):
 
 def test_curves_of_frames_predicted_from_true_ones_are_of_no_rollout():
     ahead = replace(scored(**ONE), protocol=scored(**ONE).protocol.model_copy(update={"feedback": "true"}))
-    assert [chart.count(">frame predicted<") for chart in score_charts(ahead)] == [1, 1]
+    assert [chart.count(">frame predicted<") for chart in charts_of(ahead)] == [1, 1]
 
 
 def test_bands_end_where_a_metric_does():
     """A PSNR of 0.01 dB with ±0.2: the axis went down to -0.2."""
-    _, psnr = score_charts(scored(model=([0.1] * 3, [0.01, 0.01, 0.2])))
+    _, psnr = charts_of(scored(model=([0.1] * 3, [0.01, 0.01, 0.2])))
     assert re.findall(r'text-anchor="end">([^<]+)<', psnr)[0] == "0"
 
 
@@ -85,15 +88,15 @@ def test_the_best_of_samples_is_said_to_be_chosen_with_the_truth():
 
 
 def test_a_metric_by_which_nothing_can_be_said_has_no_chart():
-    assert len(score_charts(scored(model=([np.nan] * 3, [10, 11, 12])))) == 1
+    assert len(charts_of(scored(model=([np.nan] * 3, [10, 11, 12])))) == 1
 
 
 def test_trivial_rows_that_are_far_off_leave_the_curves():
     model, far = ([0.1, 0.2, 0.3], [10, 11, 12]), ([0.2, 3, 5], [11, -9, -90])
     for trivial, named in ((far, ["↑ copy last", "↓ copy last"]), (model, [])):
-        charts = score_charts(scored(model=model, copy_last=trivial))
+        charts = charts_of(scored(model=model, copy_last=trivial))
         assert re.findall(r'class="leaving"[^>]*>([^<]+)<', "".join(charts)) == named
-    both = score_charts(scored(model=far, blank=model))
+    both = charts_of(scored(model=far, blank=model))
     assert "leaving" not in "".join(both)
 
 
@@ -126,7 +129,7 @@ def test_runs_are_held_against_the_first_and_strong_where_they_are_told_apart():
     nothing = scored(model=([np.nan] * 3, [10, 11, 12]))
     _, unknown = comparison_tables(compare({"gru": gru, "rims": nothing}))
     assert (unknown.rows[0].cells[0].text, unknown.rows[0].cells[0].below) == ("–", "–")
-    first, _ = comparison_charts(comparison)
+    first, _ = comparison_block({"gru": gru, "rims": rims}, {"gru": gru, "rims": rims}).charts
     assert [name for name in ("gru", "rims", "blank") if f"<title>{name}" in first] == ["gru", "rims", "blank"]
     assert (first.count('class="line-'), first.count('class="faint-')) == (2, 1)
 

@@ -73,7 +73,8 @@ def score_block(name: str, scores: Scores) -> ScoreBlock:
     shaded = "; shaded in the curves" if scores.protocol.horizon > 1 else ""  # a single step has no curve
     legend = _legend(scores, "±", "half of the 95 % interval over {}s ({})" + shaded)
     title = f"{name}: {what_was_asked(scores)}"
-    return ScoreBlock(title, [score_table(scores)], score_charts(scores), legend, [*scores.remarks, *scores.notes])
+    charts = _charts(scores, _rows(scores))
+    return ScoreBlock(title, [score_table(scores)], charts, legend, [*scores.remarks, *scores.notes])
 
 
 def comparison_block(each: Mapping[str, Scores], tables: Mapping[str, Scores]) -> ScoreBlock:
@@ -90,7 +91,8 @@ def comparison_block(each: Mapping[str, Scores], tables: Mapping[str, Scores]) -
     interval, has_curves = "95 % interval over {}s ({})", compared.first.protocol.horizon > 1
     legend = _legend(compared.first, "shaded", interval) if has_curves else conventions(compared.first)
     found = [*comparison_tables(compared), *seed_tables(tables)]
-    return ScoreBlock(compared.asked, found, comparison_charts(compared), legend, compared.remarks)
+    charts = _charts(compared.first, compared.rows)
+    return ScoreBlock(compared.asked, found, charts, legend, compared.remarks)
 
 
 def _legend(scores: Scores, mark: str, interval: str) -> dict[str, str]:
@@ -139,11 +141,6 @@ def seed_table(scores: Scores) -> Table | None:
     return Table("Mean over runs from several seeds, with half of the 95 % interval over them", heads, rows)
 
 
-def score_charts(scores: Scores) -> list[str]:
-    """An SVG for each metric: values of every row over the rollout."""
-    return _charts(scores, _rows(scores))
-
-
 def comparison_tables(comparison: Comparison) -> list[Table]:
     """Means of every row, and how far they are from the first model's; strong where clips tell them apart."""
     heads = [comparison.head(column) for column in comparison.first.metrics]
@@ -163,11 +160,6 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         Table(f"Mean of {counted(horizon, 'step')}", heads, means),
         Table(f"{paired}; bold where the interval excludes 0", heads, differences),
     ]
-
-
-def comparison_charts(comparison: Comparison) -> list[str]:
-    """An SVG for each metric: values of every model over the rollout."""
-    return _charts(comparison.first, comparison.rows)
 
 
 def plausibility_table(judged: Mapping[str, Any]) -> Table | None:
