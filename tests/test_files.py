@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tiny_runs import no_file_longer_than
 
+from videopred.check import FaultyFileError
 from videopred.files import (
     read_json,
     whole_file,
@@ -84,8 +85,12 @@ def test_json_is_replaced_whole_or_not_at_all(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe{", b"[1]"])
-def test_a_file_without_a_json_object_holds_none(tmp_path, content):
-    assert read_json(write_bytes(tmp_path / "run.json", content)) is None
+def test_a_file_without_a_json_object_is_refused(tmp_path, content):
+    path = write_bytes(tmp_path / "run.json", content)
+    with pytest.raises(FaultyFileError, match=r"run\.json must hold JSON, got something else; make it again$"):
+        read_json(path)
+    with pytest.raises(FaultyFileError, match=r"got something else; restore it$"):
+        read_json(path, "restore it")
 
 
 @pytest.mark.parametrize("stop", [RuntimeError("stop"), KeyboardInterrupt(), SystemExit(3)])

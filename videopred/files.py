@@ -98,13 +98,18 @@ def write_json(path: Path, content: Mapping[str, Any]) -> Path:
     return write_text(path, json_text(content))
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in a JSON file; None if the file is damaged or holds something else."""
+def read_json(path: Path, fix: str = "make it again") -> dict[str, Any]:
+    """The object in a JSON file.
+
+    Raises:
+        FaultyFileError: the file is damaged or holds something else; `fix` says what to do.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        return None
-    return content if isinstance(content, dict) else None
+        content = None
+    check.require_sound(isinstance(content, dict), str(path), "hold JSON", "something else", fix)
+    return content
 
 
 def array_bytes(arrays: Mapping[str, Any]) -> bytes:

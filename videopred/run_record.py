@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from videopred import check
 from videopred.files import read_json
 from videopred.run_files import RECORD
 
@@ -23,10 +22,7 @@ def read_record(run: Path) -> dict[str, Any]:
     path = run / RECORD
     if not path.is_file():
         return {}
-    content, fix = read_json(path), "restore it, or delete it, and nothing is told of how the run went"
-    check.require_sound(content is not None, str(path), "hold JSON", "something else", fix)
-    assert content is not None
-    return content
+    return read_json(path, "restore it, or delete it, and nothing is told of how the run went")
 
 
 def updates_saved(record: Mapping[str, Any]) -> int | None:

@@ -172,9 +172,10 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
 def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"no {path.name} in it")
-    if (content := read_json(path)) is None:
-        raise ValueError(f"{path.name} is not what was written there")
-    return content
+    try:
+        return read_json(path)
+    except check.FaultyFileError:
+        raise ValueError(f"{path.name} is not what was written there") from None
 
 
 def _number(record: Mapping[str, Any], name: str) -> float | None:

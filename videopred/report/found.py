@@ -68,7 +68,7 @@ def find_run(path: Path, results: Path) -> FoundRun:
         settings, record = read_header(path)
         log: list[dict[str, str]] = []
     else:
-        settings, record = _read_json(path / SETTINGS), read_record(path)
+        settings, record = read_json(path / SETTINGS), read_record(path)
         log = read_metrics(path / "logs" / "metrics.csv")
     check.require_sound("core" in settings.get("model", {}), "RUN", "hold the settings of a run", path, "train again")
     name = run_name(path)
@@ -76,7 +76,7 @@ def find_run(path: Path, results: Path) -> FoundRun:
     stamps = [stamp] if (stamp := stamp_of(record)) else []
     scores = {file.parent.name: load_scores(file) for file in scores_in(folder, stamps)}
     judged = [file for file in sorted(folder.glob(f"*/{PLAUSIBILITY_FILES[0]}")) if may_be_of(file, stamps)]
-    plausibility = {file.parent.name: _read_json(file) for file in judged}
+    plausibility = {file.parent.name: read_json(file) for file in judged}
     surprise = {name: _drawn_scene(folder / name) for name in plausibility}
     return FoundRun(path, name, settings, record, log, scores, plausibility, surprise)
 
@@ -85,10 +85,3 @@ def _drawn_scene(folder: Path) -> list[tuple[Path, Path]]:
     """Film and still of the first scene of which there are both; none if there is none."""
     pairs = [(film, film.with_suffix(".png")) for film in sorted(folder.glob("scene-*.gif"))]
     return [pair for pair in pairs if pair[1].is_file()][:1]
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    content = read_json(path)
-    check.require_sound(content is not None, str(path), "hold JSON", "something else", "make it again")
-    assert content is not None
-    return content
