@@ -84,7 +84,7 @@ def test_json_is_replaced_whole_or_not_at_all(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe{", b"[1]"])
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe{", b"[1]", b'{"a":' * 100_000], ids=range(5))
 def test_a_file_without_a_json_object_is_refused(tmp_path, content):
     path = write_bytes(tmp_path / "run.json", content)
     with pytest.raises(FaultyFileError, match=r"run\.json must hold JSON, got something else; make it again$"):

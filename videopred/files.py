@@ -106,7 +106,7 @@ def read_json(path: Path, fix: str = "make it again") -> dict[str, Any]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter of what is nested too deeply
         content = None
     check.require_sound(isinstance(content, dict), str(path), "hold JSON", "something else", fix)
     return content
