@@ -157,8 +157,8 @@ def test_only_arrays_have_samples_and_there_is_one_truth(file, tmp_path):
     from PIL import Image
 
     Image.fromarray(np.zeros((5, 7), np.uint8)).save(tmp_path / "p.gif")
-    with pytest.raises(ValueError, match=r"--axes must name an axis N of arrays only, got NBTCHW for .*p\.gif; leave"):
-        GivenFilms("--pred", tmp_path / "p.gif", axes="NBTCHW")
+    with pytest.raises(ValueError, match="--axes must be left out where no array is given, got NBTCHW; pictures and"):
+        open_given(GivenConfig(pred=tmp_path / "p.gif", axes="NBTCHW"), "test")
     np.save(tmp_path / "p.npy", given_films(file))
     given = GivenConfig(
         pred=tmp_path / "p.npy", true=tmp_path / "p.npy", range=(0, 1), axes="NBTCHW", true_axes="NBTCHW"

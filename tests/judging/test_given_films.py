@@ -114,10 +114,7 @@ def test_what_is_not_known_or_not_so_is_said(tmp_path, array, said, message):
         given(tmp_path / "p.npy", **said).read(0, 1)
 
 
-def test_a_range_means_nothing_of_pictures_and_an_array_must_be_named(tmp_path):
-    Image.fromarray(HARD[0, 0, 0]).save(tmp_path / "0.png")
-    with pytest.raises(ValueError, match="--range must be left out where no array is given"):
-        given(tmp_path, value_range=(0, 1))
+def test_an_array_must_be_there_and_named(tmp_path):
     np.savez(tmp_path / "two.npz", a=SOFT, b=SOFT)
     with pytest.raises(ValueError, match="--pred-array must be given where a file holds several arrays, got none for"):
         given(tmp_path / "two.npz", value_range=(0, 1))
@@ -249,8 +246,8 @@ def test_an_array_of_a_data_file_may_be_meant_as_one(tmp_path):
         file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)
     films = given(tmp_path / "p.h5", value_range=(0, 1), axes="TBHWC", array="test/features")
     np.testing.assert_array_equal(films.read(0, CLIPS), SOFT)
-    with pytest.raises(ValueError, match=r"--axes must be left out, got TBHWC for .*p\.h5; a data file says them"):
-        given(tmp_path / "p.h5", axes="TBHWC")
+    with pytest.raises(ValueError, match="--axes must be left out where no array is given, got TBHWC; pictures and"):
+        open_given(GivenConfig(pred=tmp_path / "p.h5", axes="TBHWC"), "test")
 
 
 def test_what_is_said_of_arrays_holds_for_those_that_are(tmp_path):

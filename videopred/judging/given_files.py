@@ -43,24 +43,18 @@ def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> 
 
     Args:
         path: where they are.
-        axes: of an array.
+        axes: of an array; of others they say nothing.
         array: its name in a file that may hold several.
         part: of a data file.
 
     Raises:
-        ValueError: they cannot be read; or axes are named of what is no array, or not those it has.
+        ValueError: they cannot be read; or the axes are not those that an array has.
     """
-    is_array, several = holds_array(path, array), axes is not None and "N" in axes
-    check.require(
-        is_array or not several, "--axes", "name an axis N of arrays only", f"{axes} for {path}", "leave N out"
-    )
-    if not is_array and is_data(path):
-        check.require(axes is None, "--axes", "be left out", f"{axes} for {path}", "a data file says them itself")
-        return [_data_films(path, part)]
-    if not is_array:
-        return [read_raw_films(path, ImportConfig(axes=axes, array=(array,) if array else ()))]
+    if not holds_array(path, array):
+        named = (array,) if array else ()
+        return [_data_films(path, part) if is_data(path) else read_raw_films(path, ImportConfig(array=named))]
     what, films = _open_array(path, array)
-    if axes is None or not several:
+    if axes is None or "N" not in axes:
         return [films_of_array(path, what, films, ImportConfig(axes=axes))]
     check.require(axes.count("N") == 1, "--axes", "name each axis once", axes, "leave one N out")
     config = ImportConfig(axes=axes.replace("N", ""))

@@ -25,8 +25,8 @@ class GivenFilms:
     Args:
         flag: what the user called them, such as `--pred`.
         path: an array, a data file, GIFs, MP4s or PNG frames; see FORMATS of datasets.film_formats.
-        value_range: the numbers that mean black and white.
-        axes: the array's axes, such as BTCHW.
+        value_range: the numbers that mean black and white; looked at of an array only.
+        axes: its axes, such as BTCHW; so are they.
         array: name of the array in a .npz or .h5 file.
         part: part of a data file to take.
 
@@ -34,6 +34,7 @@ class GivenFilms:
         clips, frames: how many clips, of how many frames each.
         samples: how many films of each clip.
         film_shape: channels, height, width.
+        is_array: whether they are an array, whose `value_range` and `axes` must be said.
         remark: that the first clip takes a small share of the range, which may be the wrong one; else empty.
 
     Raises:
@@ -55,7 +56,7 @@ class GivenFilms:
         self.flag, self.path = flag, path
         self._names = {"SOURCE": flag, "DATA": flag, "--array": f"{flag}-array"}
         with check.named(self._names):
-            self._is_array = holds_array(path, array)
+            self.is_array = holds_array(path, array)
             self._films = read_samples(path, axes, array, part)
         self._stored = self._films[0]
         self.clips, self.samples = len(self._stored.names), len(self._films)
@@ -85,8 +86,7 @@ class GivenFilms:
 
     def _find_range(self, said: tuple[float, float] | None, first: np.ndarray) -> tuple[float, float]:
         """The numbers that mean black and white: those said of an array, or those that leave no doubt."""
-        if not self._is_array:
-            check.require(said is None, "--range", "be left out where no array is given", said, "leave it out")
+        if not self.is_array:
             white = np.iinfo(first.dtype).max if first.dtype.kind == "u" else 1  # as PNG has it, of 8 or 16 bits
             return 0.0, float(white)
         if first.dtype == bool:
@@ -126,7 +126,7 @@ class GivenFilms:
         low, high = self._range
         least, most = raw.min(), raw.max()
         must = f"hold numbers from {low:g} to {high:g}, as its range says"
-        fix = "mend the films, or say what is black and white with --range" if self._is_array else "mend the films"
+        fix = "mend the films, or say what is black and white with --range" if self.is_array else "mend the films"
         check.require(not np.isnan(least), self.flag, must, f"NaN in {name}", "mend the films")
         got = f"{number_told(least)} to {number_told(most)} in {name}"
         check.require(least >= low and most <= high, self.flag, must, got, fix)

@@ -1,11 +1,8 @@
 """The films that flags such as --pred and --true name."""
 
-from pathlib import Path
-from typing import Any
-
 from videopred import check
 from videopred.eval.settings import GivenConfig
-from videopred.judging.given_files import holds_array, is_data
+from videopred.judging.given_files import is_data
 from videopred.judging.given_films import GivenFilms, GivenTruth
 
 
@@ -22,18 +19,18 @@ def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | 
         FileNotFoundError, ValueError: see `GivenFilms`.
     """
     assert given.pred is not None
-    pred_is_array = _is_array("--pred", given.pred, given.pred_array)
-    true_is_array = given.true is not None and _is_array("--true", given.true, given.true_array)
-    _check_idle(given, pred_is_array, true_is_array)
-    said: dict[str, Any] = {"value_range": given.range, "axes": given.axes} if pred_is_array else {}
-    predicted = GivenFilms("--pred", given.pred, array=given.pred_array, part=part, **said)
+    predicted = GivenFilms(
+        "--pred", given.pred, value_range=given.range, axes=given.axes, array=given.pred_array, part=part
+    )
     if given.true is None:
+        _check_idle(given, predicted.is_array, False)
         return predicted, None
     axes = given.true_axes or (given.axes and given.axes.replace("N", ""))
-    said = {"value_range": given.true_range or given.range, "axes": axes} if true_is_array else {}
+    value_range = given.true_range or given.range
     own = {"--range": given.true_range, "--axes": given.true_axes}
     with check.named({flag: flag.replace("--", "--true-") for flag, word in own.items() if word is not None}):
-        true = GivenFilms("--true", given.true, array=given.true_array, part=part, **said)
+        true = GivenFilms("--true", given.true, value_range=value_range, axes=axes, array=given.true_array, part=part)
+    _check_idle(given, predicted.is_array, true.is_array)
     check.require(true.samples == 1, "--true-axes", "name no axis N", given.true_axes, "there is one truth of a clip")
     return predicted, GivenTruth(true, part if is_data(given.true) else "test")
 
@@ -48,9 +45,3 @@ def _check_idle(given: GivenConfig, pred_is_array: bool, true_is_array: bool) ->
     ):
         fix = "pictures and data files say it themselves"
         check.require(word is None or means, flag, "be left out where no array is given", word, fix)
-
-
-def _is_array(flag: str, path: Path, array: str | None) -> bool:
-    """Whether something must be said of the films at a path."""
-    with check.named({"SOURCE": flag}):
-        return holds_array(check.existing(flag, path), array)
