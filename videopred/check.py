@@ -272,18 +272,14 @@ def folder_for(path: Path, names: Iterable[str]) -> Path:
     return path
 
 
-def empty_folder(path: Path) -> bool:
-    """Whether a folder is there that holds nothing, so that nothing is lost with it."""
-    return path.is_dir() and not any(path.iterdir())
-
-
 def free_folder(path: Path, overwrite: bool) -> Path:
     """Return the path of --out if nothing is there, or an empty folder, or if overwriting was asked for.
 
     Raises:
         FileExistsError: something is there and `overwrite` is false.
     """
-    return path if empty_folder(path) else absent("--out", path, overwrite, folder=True)
+    empty = path.is_dir() and not any(path.iterdir())
+    return path if empty else absent("--out", path, overwrite, folder=True)
 
 
 def context_and_horizon(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
 from torch import Tensor
 from tqdm import tqdm
 
@@ -80,8 +79,3 @@ def films(
     """
     for start in tqdm(starts, desc=f"{file.path.name} {part}", unit="batch", disable=not progress):
         yield start, read_film(file, part, start, min(start + batch_size, clips))
-
-
-def seed_torch(start: int, sample: int) -> None:
-    """Seed torch's global stream for a batch and a sample, so that it matters not which process draws what else."""
-    torch.manual_seed(1_000_003 * start + sample)

@@ -116,9 +116,10 @@ class PredictedClips:
         gif = pictures.gif_bytes(frames, frame_ms=100 * every)
         still = pictures.png_bytes(strip(view, self.rows, panel_px=min(panel_px, 96)))
         seen = " ".join(ROWS[row].summary for row in self.rows)
+        sparse = f", one in {every} shown" if every > 1 else ""
         alt = (
             f"Clip {one.clip} of the {self.part} part plays. Side by side: {seen} "
-            f"{self.context} frames are given and {self.horizon} predicted{_sparse(every)}. {one.why}."
+            f"{self.context} frames are given and {self.horizon} predicted{sparse}. {one.why}."
         )
         firsts = first_modules({name: view.trace[name] for name in self._traces})
         activity = [_activity(name, view.trace[name][1:], self.context, first) for name, first in firsts.items()]
@@ -128,10 +129,6 @@ class PredictedClips:
 def _activity(name: str, trace: np.ndarray, context: int, first: int) -> str:
     """A trace (T, K) as a raster."""
     return raster(name.replace("_", " "), trace, context, chosen=name.endswith("schema"), first=first)
-
-
-def _sparse(every: int) -> str:
-    return f", one in {every} shown" if every > 1 else ""
 
 
 def bytes_of(clips: Sequence[Shown]) -> int:
