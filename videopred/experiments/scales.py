@@ -4,7 +4,7 @@ A scale changes sizes and lengths together; `changes` says what it changed, so t
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from videopred import check
@@ -13,7 +13,7 @@ from videopred.datasets.settings import BallsConfig, MovingMNISTConfig, Occlusio
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.models.codec_settings import DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import PredictorConfig
-from videopred.settings import Settings, TrainingConfig
+from videopred.settings import TrainingConfig
 
 SCALES = ("paper", "small", "tiny")
 
@@ -161,8 +161,4 @@ def _flat(experiment: ExperimentConfig) -> dict[str, Any]:
         "model": {"stack": experiment.model.stack},
         "training": experiment.training,
     }
-    return {f"{part}.{name}": value for part, values in parts.items() for name, value in _items(values)}
-
-
-def _items(values: Settings | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    return iter(values.items()) if isinstance(values, Mapping) else iter(values)
+    return {f"{part}.{name}": value for part, values in parts.items() for name, value in dict(values).items()}

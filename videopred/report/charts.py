@@ -4,7 +4,7 @@ Lines have the classes `line-0`, `line-1`, … of models and `faint-0`, … of t
 sheet colours; matplotlib's SVG has fixed colours, and shapes in the place of letters.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from math import ceil, floor, isfinite, log10
@@ -20,6 +20,9 @@ COLOURS = 7
 """How many colours the style sheet has of each kind; further lines begin again, in other dashes."""
 DASHES = 3
 """And how many kinds of line, the first of which is solid."""
+
+_Scale = Callable[[float], float]
+"""From values to places on a chart."""
 
 
 class Line(NamedTuple):
@@ -59,8 +62,8 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str, ends: tuple[f
     heights = ends or _heights(drawn.values())
     up = _with_room_for_names(_ticks(*_span(heights)), heights, drawn)
     across = _ticks(min(columns), max(columns), whole=True) if max(columns) > min(columns) else columns[:1]
-    to_x = _Scale(min(columns), max(columns), _LEFT, WIDTH - _RIGHT)
-    to_y = _Scale(up[0], up[-1], HEIGHT - _BOTTOM, _TOP)
+    to_x = _scale(min(columns), max(columns), _LEFT, WIDTH - _RIGHT)
+    to_y = _scale(up[0], up[-1], HEIGHT - _BOTTOM, _TOP)
     body = [f'<text class="chart-title" x="{_LEFT}" y="16">{escape(title)}</text>']
     for tick in up:
         y = to_y(tick)
@@ -137,7 +140,7 @@ def _svg(height: float, said: str, body: Sequence[str]) -> str:
     return "\n".join([head, *body, "</svg>"])
 
 
-def _drawn(name: str, line: Line, to_x: "_Scale", to_y: "_Scale") -> str:
+def _drawn(name: str, line: Line, to_x: _Scale, to_y: _Scale) -> str:
     """Band and curve of a line."""
     parts = []
     points = zip(line.x, line.y, line.low or line.y, line.high or line.y, strict=True)
@@ -211,15 +214,10 @@ def _span(heights: Sequence[float]) -> tuple[float, float]:
     return (0.0, high) if 0 <= low <= high / 2 else (low, high)
 
 
-class _Scale:
-    """From values to places on the chart."""
-
-    def __init__(self, low: float, high: float, start: float, stop: float) -> None:
-        self.low, self.start = low, start
-        self.factor = (stop - start) / ((high - low) or 1)
-
-    def __call__(self, value: float) -> float:
-        return self.start + (value - self.low) * self.factor
+def _scale(low: float, high: float, start: float, stop: float) -> _Scale:
+    """The scale that has `low` at `start` and `high` at `stop`."""
+    factor = (stop - start) / ((high - low) or 1)
+    return lambda value: start + (value - low) * factor
 
 
 def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
