@@ -5,7 +5,7 @@ A scale changes sizes and lengths together; `changes` says what it changed, so t
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from videopred import check
 from videopred.datasets.one_ball_settings import OneBallSettings
@@ -15,7 +15,7 @@ from videopred.models.codec_settings import DecoderConfig, RNEMConfig, SharedCon
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 
-SCALES = ("paper", "small", "tiny")
+SCALES = get_args(Scale)
 
 SMALL_SIDE = 24
 SMALL_CLIPS = {"train": 2000, "validation": 200, "test": 200}

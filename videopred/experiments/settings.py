@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from pydantic import PositiveInt, field_validator, model_validator
 
@@ -10,7 +10,7 @@ from videopred.check import one_of, require
 from videopred.datasets.settings import Recipe
 from videopred.eval.protocols import PROTOCOLS
 from videopred.models.settings import PredictorConfig
-from videopred.settings import Settings, TrainingConfig
+from videopred.settings import Part, Settings, TrainingConfig
 
 Scale = Literal["paper", "small", "tiny"]
 """How large an experiment is: as published, for a laptop, or for a test."""
@@ -59,7 +59,7 @@ class ExperimentConfig(Settings):
         for name in self.protocols:
             one_of("protocols", name, PROTOCOLS)
         for part in self.clips:
-            one_of("clips", part, ("train", "validation", "test"))
+            one_of("clips", part, get_args(Part))
         fix = "say how many clips there are to learn from"
         require("train" in self.clips, "clips", "have train in it", ", ".join(self.clips) or "nothing", fix)
         return self
