@@ -134,7 +134,7 @@ def _settings(settings: Any) -> str:
     said = [name for name, value in settings if _is_size(value) or value != fields[name].default]
     said.sort(key=lambda name: name not in kind.__annotations__)
     told = (f"{name.replace('_', ' ')} {_written(getattr(settings, name))}" for name in said if name != "kind")
-    return ", ".join([f"`{getattr(settings, 'kind', kind.__name__)}`", *told])
+    return ", ".join([f"`{settings.kind}`", *told])
 
 
 def _is_size(value: Any) -> bool:

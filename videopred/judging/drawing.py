@@ -33,7 +33,7 @@ def views_of(
     clips: Sequence[int],
     context: int,
     horizon: int,
-    intervention: Intervention | None = None,
+    intervention: Intervention = Intervention(),
 ) -> list[ClipView]:
     """What can be seen of some clips and of a model's rollouts of them, also of those under an intervention.
 
@@ -42,8 +42,8 @@ def views_of(
         intervention: what is done to the model in a second rollout.
     """
     rollout, truth = imagine(predictor, file, part, clips, context, horizon)
-    changed, words = None, intervention.words if intervention else ()
-    if intervention is not None and not intervention.idle:
+    changed = None
+    if not intervention.idle:
         changed, _ = imagine(intervene(predictor, intervention, context), file, part, clips, context, horizon)
     views = []
     for i, clip in enumerate(clips):
@@ -58,7 +58,7 @@ def views_of(
         view = view._replace(masks=masks, map_shape=encoder.map_shape, strips=encoder.strips, truths=known)
         if changed is not None:
             other = view_of_rollout(changed, truth, i)
-            view = view._replace(changed=other.prediction, changed_trace=other.trace, intervention=words)
+            view = view._replace(changed=other.prediction, changed_trace=other.trace, intervention=intervention.words)
         views.append(view)
     return views
 

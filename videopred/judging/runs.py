@@ -81,6 +81,6 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
         parts = (config.model, training, config.data and config.data.sha256, began)
         same = repr(parts)
         alike[same].setdefault(config.training.seed, name)
-        cores[same] = str(getattr(config.model.core, "kind", "model"))
+        cores[same] = config.model.core.kind
     groups = [(cores[same], tuple(of_seed.values())) for same, of_seed in alike.items() if len(of_seed) > 1]
     return {f"{core}, {len(names)} seeds ({', '.join(names)})": names for core, names in groups}

@@ -89,7 +89,7 @@ class PredictedClips:
     ) -> None:
         self.part, self.chosen, self.context, self.horizon, self.rows = part, chosen, context, horizon, rows
         self._views = views_of(predictor, file, part, [one.clip for one in chosen], context, horizon)
-        there = drawable(getattr(predictor.core, "trace_axes", {}))
+        there = drawable(predictor.core.trace_axes)
         self._traces = [name for name in there if name in self._views[0].trace]
 
     def draw(self, room: int) -> list[Shown]:
