@@ -112,6 +112,8 @@ def require_access(error: Exception, path: Path) -> None:
 def named(names: Mapping[str, str]) -> Iterator[None]:
     """Within it, complaints call arguments as the user does: SOURCE of a reader of files may be --pred of a command.
 
+    The argument that a complaint raised within begins with is replaced, so that `SOURCE must …` is `--pred must …`.
+
     Args:
         names: what complaints call an argument -> what the user calls it.
     """
@@ -133,10 +135,10 @@ def one_of(argument: str, value: str, choices: Iterable[str]) -> str:
     names = list(choices)
     if value in names:
         return value
-    raise ValueError(none_of(argument, value, names))
+    raise ValueError(choice_complaint(argument, value, names))
 
 
-def none_of(argument: str, value: str, names: list[str]) -> str:
+def choice_complaint(argument: str, value: str, names: list[str]) -> str:
     """The complaint about a value that is none of these names."""
     several = str(value).split(",")
     spaced = len(several) > 1 and set(several) <= set(names)
@@ -187,7 +189,7 @@ def existing_file(argument: str, path: Path, fix: str) -> Path:
         return path
     must = "be an existing file"
     if not path.exists():
-        raise nothing_there(argument, must, path, fix, nearest_path(path))
+        raise not_found_error(argument, must, path, fix, nearest_path(path))
     raise FileNotFoundError(complaint(argument, must, f"{path} ({_no_file(path)})", fix))
 
 
@@ -196,7 +198,7 @@ def _no_file(path: Path) -> str:
     return "a folder" if path.is_dir() else "a device or a pipe"
 
 
-def nothing_there(argument: str, must: str, path: Path, fix: str, near: str | None) -> FileNotFoundError:
+def not_found_error(argument: str, must: str, path: Path, fix: str, near: str | None) -> FileNotFoundError:
     """The complaint about a path to nothing; `near`, a path that was likely meant, is offered before the fix."""
     offered = fix if near is None else f"did you mean {near}? Or {fix}"
     return FileNotFoundError(complaint(argument, must, f"{path} (nothing there)", offered))
@@ -210,7 +212,7 @@ def existing(argument: str, path: Path) -> Path:
     """
     if not path.exists():
         fix = "look at its spelling and at the folder you are in"
-        raise nothing_there(argument, "be an existing file or folder", path, fix, nearest_path(path))
+        raise not_found_error(argument, "be an existing file or folder", path, fix, nearest_path(path))
     return path
 
 
@@ -356,7 +358,7 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs from several seeds", fix))
     fix = "give a folder that `videopred train` wrote, as `videopred runs` lists them, or a file of `videopred export`"
     if not run.exists():
-        raise nothing_there(argument, must, run, fix, nearest_run(run))
+        raise not_found_error(argument, must, run, fix, nearest_run(run))
     if run.suffix == ".ckpt" and run.parent.name == "checkpoints":
         fix = f"make it one file with `videopred export {run.parent.parent} --checkpoint {run.stem}`, and give that"
     got = f"{run}, a data file" if run.suffix == ".h5" else run
@@ -383,7 +385,7 @@ def run_or_runs(folder: Path) -> None:
         return
     must, fix = "be a folder that `videopred train` wrote", "`videopred runs` lists those in models/"
     if not folder.exists():
-        raise nothing_there("--resume", must, folder, f"choose another: {fix}", nearest_run(folder))
+        raise not_found_error("--resume", must, folder, f"choose another: {fix}", nearest_run(folder))
     raise FileNotFoundError(complaint("--resume", must, folder, fix))
 
 

@@ -36,7 +36,7 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
     if kind == "missing":
         return check.complaint(name, "be given", "nothing", "see --help")
     if kind == "union_tag_invalid":
-        return check.none_of(name, first["ctx"]["tag"], re.findall("'(.+?)'", first["ctx"]["expected_tags"]))
+        return check.choice_complaint(name, first["ctx"]["tag"], re.findall("'(.+?)'", first["ctx"]["expected_tags"]))
     if kind == "union_tag_not_found" and isinstance(got, Mapping):
         return check.complaint(
             f"{name}.kind" if words else "kind", "be given", "nothing", "say what the other settings are of"

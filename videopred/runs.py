@@ -92,7 +92,7 @@ def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now
     """
     if not folder.exists():
         fix = "train a run with `videopred train`, or give the folder that runs are in"
-        raise check.nothing_there("FOLDER", "be an existing folder", folder, fix, nearest_path(folder))
+        raise check.not_found_error("FOLDER", "be an existing folder", folder, fix, nearest_path(folder))
     now = time.time() if now is None else now
     files = score_files(scores)
     return [_look_at(path, files, now) for path in _find(folder, _DEPTH)]

@@ -117,7 +117,7 @@ def _not_scores(path: Path) -> FileNotFoundError:
     """The complaint of a path where there are neither scores nor a run."""
     must, make = "be a folder of scores or a run", "make them with `videopred evaluate`"
     if not path.exists():
-        return check.nothing_there("SCORES", must, path, make, nearest_run(path) or nearest_path(path))
+        return check.not_found_error("SCORES", must, path, make, nearest_run(path) or nearest_path(path))
     fix = _offer_below(path) or make
     if (path / PLAUSIBILITY_FILES[0]).is_file():
         fix = "errors of plausibility are compared by `videopred plausibility RUN... DATA`"

@@ -276,7 +276,7 @@ def _check_there(data: Path, seeds: str | None) -> None:
         raise FileNotFoundError(check.complaint("DATA", must, data, fix))
     must = "be an existing file" if data.suffix else "be a data file, or a name that `videopred list` shows"
     names = [] if data.suffix else [*DATASETS, *experiments_there]
-    raise check.nothing_there("DATA", must, data, fix, nearest_path(data, names))
+    raise check.not_found_error("DATA", must, data, fix, nearest_path(data, names))
 
 
 def _check_opens(data: Path) -> None:

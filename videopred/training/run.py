@@ -302,7 +302,7 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
     assert known is not None
     preset = data is None and known in DATASETS  # paths of files are kept whole
     if data is None and not preset and not Path(known).exists():
-        raise check.nothing_there("DATA", "be where it was", Path(known), fix, None)
+        raise check.not_found_error("DATA", "be where it was", Path(known), fix, None)
     file = open_clips(known, config.training, preset=preset)
     check_data(config, file, known)
     return file
