@@ -111,7 +111,7 @@ def whole_checkpoint(path: Path) -> dict[str, Any]:
         with ZipFile(path) as archive:  # PyTorch's format, which has a CRC-32 for every tensor, but reads on regardless
             damaged = archive.testzip()
     except Exception as error:  # on foreign bytes zip raises whatever they lead it to
-        if systems.is_to_blame(error):
+        if systems.is_system_error(error):
             raise
         raise DamagedCheckpointError(unknown) from error
     if damaged is not None:
@@ -119,7 +119,7 @@ def whole_checkpoint(path: Path) -> dict[str, Any]:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # and so does the unpickler
-        if systems.is_to_blame(error):
+        if systems.is_system_error(error):
             raise
         raise check.FaultyFileError(unknown) from error
 

@@ -40,8 +40,6 @@ def predict_on(
 ) -> Prediction:
     """Predict the frame after each true frame, then `own` more frames from predictions fed back.
 
-    The one loop behind rollouts and free-running training; gradients flow through what is fed back.
-
     Args:
         predictor: used in the mode and on the device it is in.
         film: (B, T, C, H, W) float in [0, 1], T at least 1: the true frames.
@@ -52,13 +50,16 @@ def predict_on(
     Returns:
         Logits (B, T + own, C, H, W), entry t about frame t + 1; the last state; the trace of all T + own steps.
     """
-    return go_on(predictor, predictor(film, trace=trace), own, feed=feed, trace=trace)
+    return continue_from(predictor, predictor(film, trace=trace), own, feed=feed, trace=trace)
 
 
-def go_on(
+def continue_from(
     predictor: Predictor, said: Prediction, own: int, *, feed: Feed | None = None, trace: bool = False
 ) -> Prediction:
-    """A prediction, and `own` more that follow from its last frame, fed back; see `predict_on`."""
+    """A prediction, and `own` more that follow from its last frame, fed back; see `predict_on`.
+
+    The one loop behind rollouts and free-running training; gradients flow through what is fed back.
+    """
     done = [said]
     for _ in range(own):
         frame = torch.sigmoid(done[-1].logits[:, -1:])

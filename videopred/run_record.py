@@ -31,7 +31,8 @@ def updates_saved(record: Mapping[str, Any]) -> int | None:
 
 
 def updates_learned(record: Mapping[str, Any]) -> int | None:
-    """How many updates a run came to, or, if it had not ended when it was exported, its weights; None while it runs."""
+    """Updates behind a run's result: `updates` once it has ended, else `learned`, which an export of an unfinished run
+    notes; else None."""
     return record.get("updates", record.get("learned"))
 
 

@@ -57,8 +57,8 @@ def is_broken_pipe(error: Exception) -> bool:
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and lost)
 
 
-def is_to_blame(error: Exception) -> bool:
-    """Whether an error in reading a file is the system's, such as a lack of memory or rights, and not the content's."""
+def is_system_error(error: Exception) -> bool:
+    """Whether reading failed because of the system (memory, rights), so that nothing is known about the content."""
     # EINVAL is of a seek to a place before the first.
     refused = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
     return refused or isinstance(error, MemoryError) or lacking_memory(error) is not None

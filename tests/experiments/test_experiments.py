@@ -257,7 +257,7 @@ def test_a_scale_says_all_that_it_changes():
     assert "  clips.train  50,000 -> 2,000\n" in told
     assert ask("scoff-curtain", None).told(find_experiment("scoff-curtain")) == ""
     assert at_scale(find_experiment("scoff-curtain"), "paper") == find_experiment("scoff-curtain")
-    assert _settings(told) == set(changes(asked.whole, asked.scaled))
+    assert _settings(told) == set(changes(asked.unscaled, asked.scaled))
 
 
 def test_a_scale_says_nothing_that_flags_have_changed_again():
@@ -267,7 +267,7 @@ def test_a_scale_says_nothing_that_flags_have_changed_again():
     told = _settings(asked.told(run))
     assert told == {
         name
-        for name in changes(asked.whole, asked.scaled)
+        for name in changes(asked.unscaled, asked.scaled)
         if name != "training.updates" and not name.startswith("core.")
     }
     elsewhere = _settings(asked.told(run, own_clips=False))
@@ -285,14 +285,14 @@ def test_what_was_changed_is_not_said_to_be_as_the_paper_has_it():
     assert run.chosen["training.batch_size"] == "Ours; in rims-balls4 it is 64."
     assert run.chosen["training.grow_over"] == "Ours; in rims-balls4 it is not set."
     assert not {"training.batch_size", "clips.train"} & set(run.stated)
-    assert run.stated["training.loss"] == asked.whole.stated["training.loss"]
-    assert run.chosen["recipe.engine"] == asked.whole.chosen["recipe.engine"]
+    assert run.stated["training.loss"] == asked.unscaled.stated["training.loss"]
+    assert run.chosen["recipe.engine"] == asked.unscaled.chosen["recipe.engine"]
 
 
 def test_of_another_core_and_its_decoder_nothing_is_said_that_was_said_of_the_papers():
     asked = ask("scoff-balls4", None)
-    model = asked.whole.model.model_copy(update={"core": RIMsConfig(), "decoder": SharedConfig()})
-    run = asked.with_flags(model, asked.whole.training)
+    model = asked.unscaled.model.model_copy(update={"core": RIMsConfig(), "decoder": SharedConfig()})
+    run = asked.with_flags(model, asked.unscaled.training)
     notes = {name: note for name, note in (run.stated | run.chosen).items() if name.startswith("model.")}
     assert notes == {
         "model.codec": "SCOFF 5: as van Steenkiste et al. 2018",
@@ -308,10 +308,10 @@ def test_of_positions_something_is_said_where_the_core_reads_them():
     positions = "model.codec.positions"
     asked = ask("scoff-balls4", None)
     on_map, on_vector = (
-        asked.with_flags(PredictorConfig(core=RIMsConfig(reads=read)), asked.whole.training)
+        asked.with_flags(PredictorConfig(core=RIMsConfig(reads=read)), asked.unscaled.training)
         for read in ("map", "vector")
     )
-    assert on_map.chosen[positions] == asked.whole.chosen[positions]
+    assert on_map.chosen[positions] == asked.unscaled.chosen[positions]
     assert positions not in on_vector.chosen | find_experiment("scoff-balls4-lstm").chosen
 
 
@@ -319,7 +319,7 @@ def test_of_positions_something_is_said_where_the_core_reads_them():
 def test_no_note_on_several_settings_tells_numbers_that_a_scale_changes(name):
     asked = ask(name, "tiny")
     run = asked.with_flags(asked.scaled.model, asked.scaled.training)
-    changed = {str(before) for before, _ in changes(asked.whole, asked.scaled).values()}
+    changed = {str(before) for before, _ in changes(asked.unscaled, asked.scaled).values()}
     for part in ("recipe", "clips"):
         note = (run.stated | run.chosen).get(part, "")
         assert changed.isdisjoint(re.findall(r"\d+", note.replace(",", "")))
@@ -327,7 +327,7 @@ def test_no_note_on_several_settings_tells_numbers_that_a_scale_changes(name):
 
 def test_an_experiment_that_nothing_changed_keeps_its_notes():
     asked = ask("scoff-curtain", None)
-    assert asked.with_flags(asked.scaled.model, asked.scaled.training) == asked.whole
+    assert asked.with_flags(asked.scaled.model, asked.scaled.training) == asked.unscaled
 
 
 def test_what_is_measured_in_pixels_shrinks_with_the_frames():

@@ -226,7 +226,7 @@ def test_the_best_sample_is_the_one_of_which_most_can_be_said():
     blank, true = Predicted(torch.zeros_like(batch.truth)), Predicted(batch.truth)
     for order in ([blank, true], [true, blank]):
         tally.add("model", batch, order)
-    for found in tally.found:
+    for found in tally.measured_here:
         assert found.measured["position best of 2"]["count"].sum() > 0
 
 
@@ -239,6 +239,6 @@ def test_a_sample_is_the_best_by_the_steps_of_which_something_can_be_said():
     gone[:, 5:] = 0
     tally = Tally({"position": make_metric("position")}, samples=2)
     tally.add("model", batch, [Predicted(torch.roll(batch.truth, 3, -1)), Predicted(gone)])
-    counted = tally.found[0].measured["position best of 2"]["count"]
+    counted = tally.measured_here[0].measured["position best of 2"]["count"]
     assert (counted[:, :5] > 0).all()
     assert (counted[:, 6:] == 0).all()

@@ -69,7 +69,7 @@ class Protocol(Settings):
 
 
 def flag_name(setting: str) -> str:
-    """How `videopred evaluate` calls a setting of a protocol."""
+    """How `videopred evaluate` calls a setting of a protocol, without the dashes: `clips` is --first there."""
     return {"clips": "first"}.get(setting, setting.replace("_", "-"))
 
 

@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     """Its name, or that of its file."""
     scale: Scale
     """Its scale."""
-    whole: ExperimentConfig
+    unscaled: ExperimentConfig
     """The experiment as it stands in its file, before it is scaled."""
     scaled: ExperimentConfig
     """At that scale."""
@@ -46,11 +46,11 @@ class Asked(NamedTuple):
 
         A scale sets other values for other cores, also in what is not of the core.
         """
-        own = self.whole.model
+        own = self.unscaled.model
         model = with_core(own, self.core) if self.core else own
         if model is own:
-            return self.whole, self.scaled
-        published = self.whole.model_copy(update={"model": model})
+            return self.unscaled, self.scaled
+        published = self.unscaled.model_copy(update={"model": model})
         return published, at_scale(published, self.scale)
 
     def told(self, run: ExperimentConfig, *, own_clips: bool = True) -> str:
@@ -76,10 +76,10 @@ class Asked(NamedTuple):
         a core, codec or decoder of another kind, only the kind is told; the summary names another core.
         """
         run = self.scaled.model_copy(update={"model": model, "training": training})
-        changed = changes(self.whole, run)
+        changed = changes(self.unscaled, run)
         replaced = tuple(setting.removesuffix(".kind") for setting in changed if setting.endswith(".kind"))
         gone = [f"model.{part}" for part in replaced] + ([] if reads(model.core) == "map" else [POSITIONS])
-        stated, chosen = notes_without(self.whole.stated, *gone), notes_without(self.whole.chosen, *gone)
+        stated, chosen = notes_without(self.unscaled.stated, *gone), notes_without(self.unscaled.chosen, *gone)
         for setting, (before, after) in changed.items():
             if setting.startswith(replaced) and not setting.endswith(".kind"):
                 continue
@@ -88,8 +88,8 @@ class Asked(NamedTuple):
             chosen.pop(noted, None)
             if after is not None:
                 chosen[noted] = f"Ours; in {self.name} it is {'not set' if before is None else _written(before)}."
-        summary, core = self.whole.summary, name_of_core(model.core)
-        if core != name_of_core(self.whole.model.core):
+        summary, core = self.unscaled.summary, name_of_core(model.core)
+        if core != name_of_core(self.unscaled.model.core):
             summary = f"{summary.partition(', with core ')[0].removesuffix('.')}, with core {core}."
         return run.model_copy(update={"summary": summary, "stated": stated, "chosen": chosen})
 

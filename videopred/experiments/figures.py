@@ -79,7 +79,7 @@ def _rims_on(experiment: str) -> Model:
 
 _RIMS = _with(("lstm",), "rims-balls4")
 _RIMS678 = (Model("rims-balls678", "RIMs trained on 6-8"), Model("rims-balls678-lstm", "LSTM trained on 6-8"))
-_STRIPS = Model("rims-balls4", "RIMs on strips", ("--core.reads", "strips"), "-strips")
+_RIMS_READING_STRIPS = Model("rims-balls4", "RIMs on strips", ("--core.reads", "strips"), "-strips")
 _SPARSE = (
     Model("brims-balls4", "BRIMs"),
     Model("brims-balls4", "lower layer dense", ("--core.active", "5", "3"), "-dense-below"),
@@ -92,14 +92,16 @@ _SPARSE = (
         "-2-of-3",
     ),
 )
+"""BRIMs, and with more of their modules active, or with fewer modules: what sparse activation is worth."""
 _ABLATED = (
     Model("rims-balls4", "RIMs"),
     Model("rims-balls4", "one head", ("--core.comm-heads", "1"), "-one-head"),
     Model("rims-balls4", "no input attention", ("--core.no-input-attention", "--core.active", "6"), "-no-attention"),
 )
+"""RIMs as they are, and without one of their parts."""
 
 
-def _strips(models: tuple[Model, ...], clips: str, context: int, horizon: int) -> PaperPanel:
+def _strip_panel(models: tuple[Model, ...], clips: str, context: int, horizon: int) -> PaperPanel:
     return PaperPanel(models, clips, context=context, horizon=horizon, figure="strip")
 
 
@@ -154,7 +156,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs, figure 6",
         "RIMs that see a horizontal strip of the frame each: which are active, and where the balls are.",
         tuple(
-            PaperPanel((_STRIPS,), "rims-balls4", context=15, horizon=35, figure=figure)
+            PaperPanel((_RIMS_READING_STRIPS,), "rims-balls4", context=15, horizon=35, figure=figure)
             for figure in ("strips", "activation-position")
         ),
         differs="Truth in blue over the prediction, which the paper has in orange and green. Also activity over time.",
@@ -163,10 +165,10 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs, figures 7 to 10",
         "Strips of RIMs and LSTM on the clips of figure 3, the truth in blue over the prediction.",
         (
-            _strips(_RIMS, "rims-balls4", 15, 15),
-            _strips(_RIMS, "rims-balls678", 15, 15),
-            _strips(_RIMS678, "rims-balls4", 15, 15),
-            _strips(_RIMS, "brims-curtain", 15, 15),
+            _strip_panel(_RIMS, "rims-balls4", 15, 15),
+            _strip_panel(_RIMS, "rims-balls678", 15, 15),
+            _strip_panel(_RIMS678, "rims-balls4", 15, 15),
+            _strip_panel(_RIMS, "brims-curtain", 15, 15),
         ),
         also=(7, 9, 10),
         differs="Of the given frames, the paper shows the last 6; in its figures 7 and 9, every third frame, the truth "
@@ -175,12 +177,12 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     "rims-figure-11": PaperFigure(
         "RIMs, figure 11",
         "RIMs on three balls behind a curtain: fed the truth, then their own predictions.",
-        (_strips(_RIMS[:1], "brims-curtain", 15, 15),),
+        (_strip_panel(_RIMS[:1], "brims-curtain", 15, 15),),
     ),
     "rims-figure-12": PaperFigure(
         "RIMs, figure 12",
         "RIMs trained on 6 to 8 balls, on such clips and on 4 balls.",
-        (_strips(_RIMS678[:1], "rims-balls678", 15, 15), _strips(_RIMS678[:1], "rims-balls4", 15, 15)),
+        (_strip_panel(_RIMS678[:1], "rims-balls678", 15, 15), _strip_panel(_RIMS678[:1], "rims-balls4", 15, 15)),
     ),
     "rims-figure-13": PaperFigure(
         "RIMs, figure 13, and figure 3, last plot",
@@ -207,7 +209,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs as they are, with one head, and without input attention: scores, and strips of 4 balls and curtain.",
         (
             PaperPanel(_ABLATED, "rims-balls4", context=15, horizon=15, metrics=("bce",), figure="strip"),
-            _strips(_ABLATED[1:], "brims-curtain", 15, 15),
+            _strip_panel(_ABLATED[1:], "brims-curtain", 15, 15),
         ),
         also=(16,),
         differs="Losses are those of the rollout; the curves of learning are in TensorBoard and in `videopred report`.",
@@ -246,11 +248,11 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "SCOFF, figures 8 to 12",
         "Strips of SCOFF on 4 balls, behind a curtain, on 6 to 8 balls, and on colored balls of both numbers.",
         (
-            _strips(_with((), "scoff-balls4"), "scoff-balls4", 10, 30),
-            _strips(_with((), "scoff-curtain"), "scoff-curtain", 10, 30),
-            _strips(_with((), "scoff-balls678"), "scoff-balls678", 10, 30),
-            _strips(_with((), "scoff-colored4"), "scoff-colored4", 10, 25),
-            _strips(_with((), "scoff-colored678"), "scoff-colored678", 10, 25),
+            _strip_panel(_with((), "scoff-balls4"), "scoff-balls4", 10, 30),
+            _strip_panel(_with((), "scoff-curtain"), "scoff-curtain", 10, 30),
+            _strip_panel(_with((), "scoff-balls678"), "scoff-balls678", 10, 30),
+            _strip_panel(_with((), "scoff-colored4"), "scoff-colored4", 10, 25),
+            _strip_panel(_with((), "scoff-colored678"), "scoff-colored678", 10, 25),
         ),
         also=(9, 10, 11, 12),
         differs="Of the given frames, the paper shows the last 6.",

@@ -99,7 +99,7 @@ def judge_rows(
                 tally.add(name, batch, _samples(name, predict_batch, batch, protocol.samples, varied))
             for name, baseline in baselines.items():
                 tally.add(name, batch, [Predicted(baseline.draw(batch, statistics))])
-        found, varied = share.gather(tally.found), set(share.gather(sorted(varied)))
+        found, varied = share.gather(tally.measured_here), set(share.gather(sorted(varied)))
     has_times = any(column.is_time for column in tally.columns.values())
     return Scores(
         measurements=tally.joined(found),

@@ -42,13 +42,13 @@ class Tally:
         samples: N, how many films a model predicts of each clip.
 
     Attributes:
-        found: what was measured here, in the order in which it was added.
+        measured_here: what this process measured, in the order in which it was added.
     """
 
     def __init__(self, metrics: Mapping[str, Quantity], samples: int = 1):
         self._metrics, self._samples = metrics, samples
         self._true: tuple[Batch, Objects] | None = None  # the true objects of the last batch: all rows ask for them
-        self.found: list[Found] = []
+        self.measured_here: list[Found] = []
 
     @property
     def columns(self) -> dict[str, Quantity]:
@@ -76,7 +76,7 @@ class Tally:
             for column, (count, pick) in self._picks(name).items():
                 measured[column] = one_by_one[0] if len(several) == 1 else pick(metric, one_by_one[:count])
         arrays = {column: {key: values.numpy() for key, values in of.items()} for column, of in measured.items()}
-        self.found.append(Found(batch.start, row, arrays))
+        self.measured_here.append(Found(batch.start, row, arrays))
 
     def joined(self, found: Sequence[Found]) -> dict[str, dict[str, Measured]]:
         """row -> column -> the measurements of all clips, in their order, from those of all processes."""

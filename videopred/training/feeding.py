@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from videopred.models.predictor import Prediction, Predictor
-from videopred.rollout import go_on, predict_on
+from videopred.rollout import continue_from, predict_on
 from videopred.training.painted_loss import Loss, painted_loss
 
 
@@ -55,7 +55,7 @@ def loss_of_next(
     outputs, state, _ = predictor.observe(_given(film, own, noise))
     last = Prediction(predictor.paint(outputs[:, -1:])[0], state, {})
     early, late = outputs.shape[1] - 1, 1 + own
-    lost = late * loss(go_on(predictor, last, own).logits, film[:, 1 + early :])
+    lost = late * loss(continue_from(predictor, last, own).logits, film[:, 1 + early :])
     if early:
         lost = lost + early * painted_loss(predictor, outputs[:, :-1], film[:, 1 : 1 + early], loss)
     return lost / (early + late)
