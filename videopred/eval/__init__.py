@@ -9,28 +9,7 @@ from typing import Any
 
 from videopred import check
 from videopred.addresses import find
-from videopred.eval import settings
-from videopred.eval.object_settings import (
-    CollisionBCEConfig,
-    CountConfig,
-    EnergyConfig,
-    ExitErrorConfig,
-    FGARIClipConfig,
-    FGARIConfig,
-    Kept2Config,
-    KeptConfig,
-    MeanIoUConfig,
-    MissedConfig,
-    MomentumConfig,
-    OverlapsConfig,
-    OwnFGARIClipConfig,
-    OwnFGARIConfig,
-    OwnMeanIoUConfig,
-    PositionConfig,
-    SurvivalConfig,
-    SwitchesConfig,
-    WallsConfig,
-)
+from videopred.eval import object_settings, settings
 from videopred.settings import Settings
 
 METRICS: dict[str, tuple[type[Settings], str]] = {
@@ -55,25 +34,25 @@ METRICS: dict[str, tuple[type[Settings], str]] = {
 """Name -> (settings class, "module:Class"). The class is imported on use: a listing loads no torch."""
 
 OBJECT_METRICS: dict[str, tuple[type[Settings], str]] = {
-    "position": (PositionConfig, "videopred.eval.positions:Position"),
-    "missed": (MissedConfig, "videopred.eval.positions:Missed"),
-    "count": (CountConfig, "videopred.eval.positions:Count"),
-    "kept": (KeptConfig, "videopred.eval.positions:Kept"),
-    "kept-2px": (Kept2Config, "videopred.eval.positions:Kept2"),
-    "switches": (SwitchesConfig, "videopred.eval.identity:Switches"),
-    "survival": (SurvivalConfig, "videopred.eval.identity:Survival"),
-    "exit-error": (ExitErrorConfig, "videopred.eval.identity:ExitError"),
-    "fg-ari": (FGARIConfig, "videopred.eval.segmentation:FGARI"),
-    "fg-ari-clip": (FGARIClipConfig, "videopred.eval.segmentation:FGARIClip"),
-    "miou": (MeanIoUConfig, "videopred.eval.segmentation:MeanIoU"),
-    "own-fg-ari": (OwnFGARIConfig, "videopred.eval.segmentation:OwnFGARI"),
-    "own-fg-ari-clip": (OwnFGARIClipConfig, "videopred.eval.segmentation:OwnFGARIClip"),
-    "own-miou": (OwnMeanIoUConfig, "videopred.eval.segmentation:OwnMeanIoU"),
-    "collision-bce": (CollisionBCEConfig, "videopred.eval.collisions:CollisionBCE"),
-    "energy": (EnergyConfig, "videopred.eval.motion_laws:Energy"),
-    "momentum": (MomentumConfig, "videopred.eval.motion_laws:Momentum"),
-    "overlaps": (OverlapsConfig, "videopred.eval.motion_laws:Overlaps"),
-    "walls": (WallsConfig, "videopred.eval.motion_laws:Walls"),
+    "position": (object_settings.PositionConfig, "videopred.eval.positions:Position"),
+    "missed": (object_settings.MissedConfig, "videopred.eval.positions:Missed"),
+    "count": (object_settings.CountConfig, "videopred.eval.positions:Count"),
+    "kept": (object_settings.KeptConfig, "videopred.eval.positions:Kept"),
+    "kept-2px": (object_settings.Kept2Config, "videopred.eval.positions:Kept2"),
+    "switches": (object_settings.SwitchesConfig, "videopred.eval.identity:Switches"),
+    "survival": (object_settings.SurvivalConfig, "videopred.eval.identity:Survival"),
+    "exit-error": (object_settings.ExitErrorConfig, "videopred.eval.identity:ExitError"),
+    "fg-ari": (object_settings.FGARIConfig, "videopred.eval.segmentation:FGARI"),
+    "fg-ari-clip": (object_settings.FGARIClipConfig, "videopred.eval.segmentation:FGARIClip"),
+    "miou": (object_settings.MeanIoUConfig, "videopred.eval.segmentation:MeanIoU"),
+    "own-fg-ari": (object_settings.OwnFGARIConfig, "videopred.eval.segmentation:OwnFGARI"),
+    "own-fg-ari-clip": (object_settings.OwnFGARIClipConfig, "videopred.eval.segmentation:OwnFGARIClip"),
+    "own-miou": (object_settings.OwnMeanIoUConfig, "videopred.eval.segmentation:OwnMeanIoU"),
+    "collision-bce": (object_settings.CollisionBCEConfig, "videopred.eval.collisions:CollisionBCE"),
+    "energy": (object_settings.EnergyConfig, "videopred.eval.motion_laws:Energy"),
+    "momentum": (object_settings.MomentumConfig, "videopred.eval.motion_laws:Momentum"),
+    "overlaps": (object_settings.OverlapsConfig, "videopred.eval.motion_laws:Overlaps"),
+    "walls": (object_settings.WallsConfig, "videopred.eval.motion_laws:Walls"),
 }
 """Name of a metric that compares objects -> (settings class, "module:Class")."""
 
