@@ -23,10 +23,7 @@ class BorderedSSIM(FrameMetric):
     range = (-1.0, 1.0)
     higher_is_better = True
     decimals = 3
-
-    @property
-    def convention(self) -> str:
-        return "Gaussian window 11, sigma 1.5, whole frame mirrored at its border, range 1, mean over channels"
+    convention = "Gaussian window 11, sigma 1.5, whole frame mirrored at its border, range 1, mean over channels"
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
         height, width = frames.truth.shape[-2:]

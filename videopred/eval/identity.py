@@ -33,10 +33,9 @@ class Switches(ObjectMetric):
     range = (0.0, float("inf"))
     higher_is_better = False
     decimals = 3
-
-    @property
-    def convention(self) -> str:
-        return "objects per clip that change tracks at the step; matched within a radius, keeping tracks first (CLEAR)"
+    convention = (
+        "objects per clip that change tracks at the step; matched within a radius, keeping tracks first (CLEAR)"
+    )
 
     def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         matched = matches(predicted, true)

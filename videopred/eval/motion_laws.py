@@ -30,10 +30,7 @@ class Energy(ObjectMetric):
     higher_is_better = False
     decimals = 3
     needs: ClassVar[tuple[str, ...]] = ("positions", "objects/mass")
-
-    @property
-    def convention(self) -> str:
-        return "|predicted / true kinetic energy - 1|, energies from differences of places, added up over clips"
+    convention = "|predicted / true kinetic energy - 1|, energies from differences of places, added up over clips"
 
     def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         ours, theirs = followed(predicted, true).diff(dim=1), true.positions.diff(dim=1)
@@ -62,10 +59,7 @@ class Momentum(ObjectMetric):
     higher_is_better = False
     decimals = 3
     needs: ClassVar[tuple[str, ...]] = ("positions", "groups", "objects/mass", "objects/radius")
-
-    @property
-    def convention(self) -> str:
-        return "change of total momentum in a step, divided by the sum of all momenta; only where no wall is near"
+    convention = "change of total momentum in a step, divided by the sum of all momenta; only where no wall is near"
 
     def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         assert true.radius is not None, "what it needs was checked"

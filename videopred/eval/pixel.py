@@ -74,10 +74,7 @@ class MSE(FrameMetric):
     range = (0.0, 1.0)
     higher_is_better = False
     decimals = 4
-
-    @property
-    def convention(self) -> str:
-        return "mean over channels and pixels, intensities in [0, 1]"
+    convention = "mean over channels and pixels, intensities in [0, 1]"
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
         return {self.name: frames.once(_mean_square)}
@@ -95,10 +92,7 @@ class MSESum(FrameMetric):
     range = (0.0, float("inf"))
     higher_is_better = False
     decimals = 2
-
-    @property
-    def convention(self) -> str:
-        return "per frame: sum over channels and pixels, intensities in [0, 1]"
+    convention = "per frame: sum over channels and pixels, intensities in [0, 1]"
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
         return {self.name: frames.once(_mean_square)}

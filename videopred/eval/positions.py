@@ -24,10 +24,9 @@ class Position(ObjectMetric):
     range = (0.0, float("inf"))
     higher_is_better = False
     decimals = 2
-
-    @property
-    def convention(self) -> str:
-        return "px from the true centre, matched in the last observed frame; mean over the seen objects that were found"
+    convention = (
+        "px from the true centre, matched in the last observed frame; mean over the seen objects that were found"
+    )
 
     def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         apart = errors(predicted, true)
@@ -42,10 +41,7 @@ class Missed(ObjectMetric):
     range = (0.0, 1.0)
     higher_is_better = False
     decimals = 3
-
-    @property
-    def convention(self) -> str:
-        return "share of the seen objects whose own track is absent or more than their radius away"
+    convention = "share of the seen objects whose own track is absent or more than their radius away"
 
     def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         near = errors(predicted, true) <= gates(true).unsqueeze(1)
@@ -60,10 +56,7 @@ class Count(ObjectMetric):
     range = (0.0, float("inf"))
     higher_is_better = False
     decimals = 2
-
-    @property
-    def convention(self) -> str:
-        return "|objects found - objects seen| in a frame, mean over clips"
+    convention = "|objects found - objects seen| in a frame, mean over clips"
 
     def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         found, there = predicted.seen[:, 1:].sum(-1), true.seen[:, 1:].sum(-1)
