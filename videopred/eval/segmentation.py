@@ -15,6 +15,7 @@ from videopred.eval.objects import Objects
 
 OWN = ("own_masks",)
 """What metrics of a model's own masks read of the predicted objects."""
+_WHOSE = "of the model's own masks, not of objects found in its pictures: "
 
 
 class Segmentation(ObjectMetric):
@@ -24,13 +25,6 @@ class Segmentation(ObjectMetric):
     decimals = 3
     needs: ClassVar[tuple[str, ...]] = ("groups",)
     reads: ClassVar[tuple[str, ...]] = ("masks",)
-    rule: ClassVar[str]
-    """How pixels are counted, in words."""
-
-    @property
-    def convention(self) -> str:
-        whose = "of the model's own masks, not of objects found in its pictures: " if self.reads == OWN else ""
-        return whose + self.rule
 
     def table_of(self, predicted: Objects, true: Objects, *, background: bool) -> Tensor:
         """`contingency` of the predicted frames."""
@@ -53,7 +47,7 @@ class FGARI(Segmentation):
     name = "fg-ari"
     label = "FG-ARI"
     range = (-0.5, 1.0)
-    rule = "over pixels of true objects in each frame; frames with fewer than two objects do not count"
+    convention = "over pixels of true objects in each frame; frames with fewer than two objects do not count"
 
     def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         return self._of(self.table_of(predicted, true, background=False))
@@ -68,7 +62,7 @@ class FGARIClip(FGARI):
 
     name = "fg-ari-clip"
     label = "FG-ARI clip"
-    rule = "over pixels of true objects in all predicted frames up to the step, which masks must follow"
+    convention = "over pixels of true objects in all predicted frames up to the step, which masks must follow"
 
     def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         return self._of(self.table_of(predicted, true, background=False).cumsum(1))
@@ -83,7 +77,7 @@ class MeanIoU(Segmentation):
     name = "miou"
     label = "mIoU"
     range = (0.0, 1.0)
-    rule = "mean over true objects in sight, each with one predicted mask by Hungarian matching in the frame"
+    convention = "mean over true objects in sight, each with one predicted mask by Hungarian matching in the frame"
 
     def compare(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         table = self.table_of(predicted, true, background=True)
@@ -102,6 +96,7 @@ class OwnFGARI(FGARI):
     name = "own-fg-ari"
     label = "own FG-ARI"
     reads = OWN
+    convention = _WHOSE + FGARI.convention
 
 
 class OwnFGARIClip(FGARIClip):
@@ -110,6 +105,7 @@ class OwnFGARIClip(FGARIClip):
     name = "own-fg-ari-clip"
     label = "own FG-ARI clip"
     reads = OWN
+    convention = _WHOSE + FGARIClip.convention
 
 
 class OwnMeanIoU(MeanIoU):
@@ -118,6 +114,7 @@ class OwnMeanIoU(MeanIoU):
     name = "own-miou"
     label = "own mIoU"
     reads = OWN
+    convention = _WHOSE + MeanIoU.convention
 
 
 def contingency(predicted: Tensor, true: Tensor, *, background: bool) -> Tensor:
