@@ -80,7 +80,7 @@ class MSE(FrameMetric):
         return {self.name: frames.once(_mean_square)}
 
 
-class MSESum(FrameMetric):
+class MSESum(MSE):
     """Squared error, summed over the channels and pixels of a frame: C·H·W times `mse`.
 
     Source: what OpenSTL, PredRNN and vp-suite call MSE. SlotFormer sums over pixels and averages over channels.
@@ -90,12 +90,8 @@ class MSESum(FrameMetric):
     label = "MSE sum"
     unit = "per frame"
     range = (0.0, float("inf"))
-    higher_is_better = False
     decimals = 2
     convention = "per frame: sum over channels and pixels, intensities in [0, 1]"
-
-    def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
-        return {self.name: frames.once(_mean_square)}
 
     def finish(self, counted: dict[str, Tensor], values: int) -> dict[str, Tensor]:
         return {self.name: counted[self.name] * values}
@@ -106,21 +102,16 @@ class MAE(MSE):
 
     name = "mae"
     label = "MAE"
-    unit = "mean over channels and pixels"
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
         return {self.name: frames.once(_mean_absolute)}
 
 
-class MAESum(MSESum):
+class MAESum(MSESum, MAE):
     """Absolute error, summed over the channels and pixels of a frame: C·H·W times `mae`."""
 
     name = "mae-sum"
     label = "MAE sum"
-    unit = "per frame"
-
-    def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
-        return {self.name: frames.once(_mean_absolute)}
 
 
 class PSNR(FrameMetric):
