@@ -10,7 +10,7 @@ from videopred.commands import terminal
 from videopred.commands.naming import called, runs_and_data
 from videopred.commands.opening import opened, results, say_unfinished
 from videopred.commands.options import Context, Device, Horizon, Json, Names, Overwrite, out_flag
-from videopred.eval import METRICS, check_metric
+from videopred.eval import METRICS, find_metric
 from videopred.models.intervention_settings import Intervention
 from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
@@ -45,7 +45,7 @@ def render(
     With --without, --freeze, --swap or --schema, the model is rolled out a second time under that intervention.
     """
     runs, data = runs_and_data(paths)
-    check_metric("--by", choice.by, METRICS)
+    find_metric("--by", choice.by, METRICS)
     kinds = picture.kinds(out)
     for run in runs[1:]:
         check.run_folder(run)

@@ -12,7 +12,7 @@ from videopred.commands.opening import check_not_of_others, each_run, results, s
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
-from videopred.eval import check_metric, metric_settings, read_metric_settings
+from videopred.eval import find_metric, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.settings import DEFAULT_METRICS, GivenConfig
 from videopred.run_files import data_name
@@ -149,7 +149,7 @@ def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Pat
 
 def _check_metrics(metrics: tuple[str, ...]) -> None:
     for name in metrics:
-        check_metric("--metrics", name)
+        find_metric("--metrics", name)
     check.each_once("--metrics", metrics)
 
 

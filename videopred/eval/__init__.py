@@ -103,11 +103,6 @@ def find_metric(
     return table[check.one_of(argument, name, table)]
 
 
-def check_metric(argument: str, name: str, table: Mapping[str, tuple[type[Settings], str]] | None = None) -> None:
-    """Raise ValueError unless there is a metric of that name; see `find_metric`."""
-    find_metric(argument, name, table)
-
-
 def metric_settings() -> list[str]:
     """What can be set, as METRIC.SETTING."""
     tables = METRICS | OBJECT_METRICS

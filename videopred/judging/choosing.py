@@ -6,7 +6,7 @@ import numpy as np
 
 from videopred import check
 from videopred.device import device_of, measuring_device
-from videopred.eval import METRICS, check_metric, make_metric
+from videopred.eval import METRICS, find_metric, make_metric
 from videopred.eval.metric import clip_means
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit
@@ -47,7 +47,7 @@ def clip_scores(
         ValueError: there is no such metric, the clips are too short, or the file's frames are not the model's.
         TypeError, ValueError: see `measure` and `clip_means`.
     """
-    check_metric("--by", metric, METRICS)
+    find_metric("--by", metric, METRICS)
     scorer = make_metric(metric)
     check_fit(predictor, file)
     clips = file.parts[part] if first is None else first

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from videopred import check
 from videopred.datasets import DATASETS
 from videopred.datasets.digits import read_digits
-from videopred.eval import check_metric
+from videopred.eval import find_metric
 from videopred.eval.protocols import FREE, PROTOCOLS, Card
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
@@ -29,7 +29,7 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
         TypeError: a number of clips or frames that is not whole.
     """
     for name in protocol.metrics:
-        check_metric("--metrics", name)
+        find_metric("--metrics", name)
     named = len(protocol.metrics)
     check.require(named > 0, "--metrics", "name at least one", "none", "leave it out for the usual ones")
     there = check_part(protocol.part, file)
