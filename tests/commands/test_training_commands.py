@@ -13,7 +13,6 @@ from tiny_runs import RECIPE, tiny_data
 
 from videopred.checkpoint import load_run, read_run
 from videopred.commands.experiments import next_command
-from videopred.datasets.settings import dump_recipe
 from videopred.training import seeds
 from videopred.training.places import spread
 from videopred.training.run import train
@@ -139,7 +138,7 @@ def test_runs_of_seeds_that_are_finished_already_are_not_said_to_be_written(plac
 
 def test_a_run_on_a_recipe_in_a_file_offers_no_command_that_cannot_be_typed(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    Path("two.json").write_text(dump_recipe(RECIPE))
+    Path("two.json").write_text(RECIPE.model_dump_json())
     words = f"{core_flags('gru')} {LEARNING} --updates 1 --validation-clips 2 --out run"
     assert run(f"train two.json {words}") == 0
     assert capfd.readouterr().out == "wrote run\n"

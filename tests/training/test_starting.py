@@ -16,7 +16,6 @@ from videopred.check import FaultyFileError
 from videopred.checkpoint import load_run
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.generation import generate
-from videopred.datasets.settings import dump_recipe
 from videopred.experiments import holds_experiment
 from videopred.models import CORES
 from videopred.models.codec_settings import RNEMConfig
@@ -230,7 +229,7 @@ def test_weights_of_another_model_are_refused(data, old, tmp_path, model, messag
 @pytest.fixture
 def recipe(tmp_path) -> Path:
     path = tmp_path / "two.json"
-    path.write_text(dump_recipe(RECIPE))
+    path.write_text(RECIPE.model_dump_json())
     return path
 
 
@@ -261,7 +260,7 @@ def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeyp
         train(recipe, tiny_model(), settings, out=tmp_path / "run", compute=two, device="cpu")
     monkeypatch.undo()
     assert equal(weights(resume(tmp_path / "run", device="cpu")), weights(straight))
-    recipe.write_text(dump_recipe(RECIPE.model_copy(update={"speed": 0.3})))
+    recipe.write_text(RECIPE.model_copy(update={"speed": 0.3}).model_dump_json())
     monkeypatch.setattr("videopred.training.run.is_finished", lambda run: False)
     with pytest.raises(ValueError, match=r"^DATA must hold the clips .*, got \S+/two\.json, whose fingerprint"):
         resume(tmp_path / "run", device="cpu")

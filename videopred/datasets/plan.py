@@ -13,7 +13,7 @@ from videopred import check
 from videopred.datasets import check_recipe, find_recipe
 from videopred.datasets.clip import PARTS
 from videopred.datasets.piece import STEP
-from videopred.datasets.settings import DatasetSettings, dump_recipe
+from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.shards import ShardName, check_shards, shard_ranges
 
 _MOST = 10**8  # clips: addresses have eight digits in the names of pieces; of 64 x 64 px they are terabytes
@@ -90,7 +90,7 @@ class Job:
         attributes = {  # no date, so that equal clips are equal bytes
             "name": self.name,
             "units": "px, frames; x right, y down, centre of the top left pixel at (0.5, 0.5)",
-            "recipe": dump_recipe(self.recipe),
+            "recipe": self.recipe.model_dump_json(),
             "seed": np.uint64(self.seed),
             "context": self.recipe.context,
             "horizon": self.recipe.horizon,

@@ -15,7 +15,7 @@ from videopred.datasets.clip import Clip
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.file_layout import has_time, record_of, without_thin_axes
 from videopred.datasets.plan import check_seed, parts_asked
-from videopred.datasets.settings import DatasetSettings, dump_recipe
+from videopred.datasets.settings import DatasetSettings
 
 if TYPE_CHECKING:
     from videopred.datasets.world import World
@@ -95,7 +95,7 @@ class RecipeClips(ClipSource):
 
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of recipe, seed, numbers of clips, and the version, whose code makes them."""
-        told = (version("videopred"), dump_recipe(self.recipe), self.seed, sorted(self.parts.items()))
+        told = (version("videopred"), self.recipe.model_dump_json(), self.seed, sorted(self.parts.items()))
         return hashlib.sha256(repr(told).encode()).hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -258,13 +258,8 @@ Recipe = Annotated[AnyRecipe, Field(discriminator="kind")]
 _RECIPE: TypeAdapter[AnyRecipe] = TypeAdapter(Recipe)
 
 
-def dump_recipe(recipe: DatasetSettings) -> str:
-    """The recipe as one line of JSON, all its settings named."""
-    return recipe.model_dump_json()
-
-
 def load_recipe(text: str | bytes) -> AnyRecipe:
-    """The recipe that `dump_recipe` wrote.
+    """The recipe whose `model_dump_json` this is.
 
     Raises:
         ValueError: the text is no recipe of this version.

@@ -21,7 +21,7 @@ from videopred import check, child_process
 from videopred.datasets import make_world
 from videopred.datasets.making import LocalMaker, Task
 from videopred.datasets.piece import Piece, load_piece
-from videopred.datasets.settings import DatasetSettings, dump_recipe, load_recipe
+from videopred.datasets.settings import DatasetSettings, load_recipe
 from videopred.systems import popen_without_ctrl_c
 
 _STATEMENT = "from videopred.datasets import workers; workers.work()"
@@ -39,7 +39,7 @@ class WorkerPool:
     """
 
     def __init__(self, workers: int, recipe: DatasetSettings, mnist: Path | None, seed: int) -> None:
-        self._workers, self._greeting = workers, pickle.dumps((dump_recipe(recipe), mnist, seed))
+        self._workers, self._greeting = workers, pickle.dumps((recipe.model_dump_json(), mnist, seed))
 
     def __enter__(self) -> Self:
         self._threads = ThreadPoolExecutor(self._workers)  # one speaks with one worker at a time
