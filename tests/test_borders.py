@@ -355,7 +355,7 @@ def test_every_outside_library_is_a_declared_dependency():
         ("pictures", "from videopred import rendering", "pictures imports videopred.rendering"),
         ("rendering", "from videopred.eval.scores import Scores", "rendering imports videopred.eval.scores"),
         ("rollout", "from videopred.checkpoint import load_run", "rollout imports videopred.checkpoint"),
-        ("checkpoint", "from videopred.training import train", "checkpoint imports videopred.training"),
+        ("checkpoint", "from videopred.training.run import train", "checkpoint imports videopred.training"),
         ("training", "from videopred.judging import judge", "training imports videopred.judging"),
         ("judging", "from videopred.cli import main", "judging imports videopred.cli"),
         ("judging", "from videopred.demo import run_demo", "judging imports videopred.demo"),

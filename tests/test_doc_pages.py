@@ -13,7 +13,7 @@ from documents import blocks, commands, made_small
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred import cli
-from videopred.training import train
+from videopred.training.run import train
 
 TESTS = Path(__file__).parent
 DOCS = TESTS.parent / "docs"

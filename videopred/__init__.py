@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from videopred.settings import TrainingConfig as TrainingConfig
     from videopred.settings import WatchConfig as WatchConfig
     from videopred.surprise import plausibility as plausibility
-    from videopred.training import resume as resume
-    from videopred.training import train as train
+    from videopred.training.run import resume as resume
+    from videopred.training.run import train as train
 
 _HOMES = {
     "CORES": "videopred.models",
@@ -74,10 +74,10 @@ _HOMES = {
     "plausibility": "videopred.surprise",
     "probe_places": "videopred.eval.probe",
     "render": "videopred.judging.drawing",
-    "resume": "videopred.training",
+    "resume": "videopred.training.run",
     "roll_out": "videopred.rollout",
     "to_film": "videopred.frames",
-    "train": "videopred.training",
+    "train": "videopred.training.run",
 }
 
 __all__ = list(_HOMES)

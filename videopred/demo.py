@@ -27,7 +27,7 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
 from videopred.rendering.writing import write_view
 from videopred.settings import TrainingConfig
-from videopred.training import train
+from videopred.training.run import train
 
 RECIPE = BallsConfig(frames=16, height=24, width=24, balls=(2,), radii=(1.5,), masses=(1.0,), speed=0.7)
 CLIPS = {"train": 4000, "validation": 128, "test": 256}

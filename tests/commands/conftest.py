@@ -7,7 +7,7 @@ import pytest
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred.datasets import open_dataset
-from videopred.training import train
+from videopred.training.run import train
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,8 @@ from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.plausibility_seeds import over_seeds, seeds_table
 from videopred.report.found import find_run
 from videopred.surprise import plausibility
-from videopred.training import train, train_seeds
+from videopred.training.run import train
+from videopred.training.seeds import train_seeds
 
 RECIPE = OcclusionConfig(frames=30, height=24, width=32)
 

@@ -187,7 +187,7 @@ def test_who_interrupts_a_figure_is_told_how_to_continue_it(workplace, monkeypat
     def interrupted(*_, **__):
         raise KeyboardInterrupt(said)
 
-    monkeypatch.setattr("videopred.training.train", interrupted)
+    monkeypatch.setattr("videopred.training.run.train", interrupted)
     Path("models/rims-balls678-tiny").mkdir(parents=True)
     with pytest.raises(KeyboardInterrupt, match=f"^{told} this command again to continue the figure$"):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
@@ -305,7 +305,7 @@ def test_every_figure_finds_the_runs_that_it_has_begun(workplace, monkeypatch):
         (out / "settings.json").write_text(config.model_dump_json())
         return out
 
-    monkeypatch.setattr("videopred.training.train", begin)
+    monkeypatch.setattr("videopred.training.run.train", begin)
     for figure in PAPER_FIGURES.values():
         for one in make_plan(figure, "tiny", Path("eval")).trainings:
             if not one.run.exists():

@@ -9,7 +9,7 @@ from tiny_runs import tiny_data, tiny_model, tiny_training
 from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.judging import evaluate
-from videopred.training import train
+from videopred.training.run import train
 
 
 @pytest.fixture(scope="module")

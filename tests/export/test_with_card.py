@@ -22,7 +22,7 @@ from videopred.export import export_run
 from videopred.export.with_card import export_with_card
 from videopred.judging import evaluate
 from videopred.runs import list_runs
-from videopred.training import train
+from videopred.training.run import train
 
 ASKED = ["--context", "4", "--horizon", "5"]
 

@@ -28,7 +28,7 @@ from videopred.models import build
 from videopred.models.codec_settings import MasksConfig
 from videopred.rollout import save_rollout, save_trace
 from videopred.surprise import plausibility
-from videopred.training import train
+from videopred.training.run import train
 
 NEEDS_COLOR = {"lpips"}
 CONTEXT, HORIZON = 3, 5

@@ -15,7 +15,7 @@ from videopred.eval.settings import Protocol
 from videopred.export import export_run
 from videopred.judging import runs
 from videopred.judging.runs import evaluate_runs, row_names
-from videopred.training import train
+from videopred.training.run import train
 
 ASKED = Protocol(context=3, horizon=2, metrics=("mse",), clips=3)
 

@@ -11,7 +11,7 @@ import pytest
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred.judging.sharing import sharing
-from videopred.training import train
+from videopred.training.run import train
 
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node")
 

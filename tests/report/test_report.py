@@ -17,7 +17,7 @@ from page_checks import Page
 from PIL import Image
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
-from videopred import cli, training
+from videopred import cli
 from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.eval import comparison
@@ -30,6 +30,7 @@ from videopred.judging.runs import evaluate_runs
 from videopred.report import tables
 from videopred.report.clips import choose_clips
 from videopred.report.page import write_report
+from videopred.training.run import train
 
 CONTEXT, HORIZON = 4, 5
 METRICS = ("mse", "f1")
@@ -41,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     data = tiny_data(folder / "two.h5")
     for core in ("rims", "gru"):
-        training.train(data, tiny_model(core), tiny_training(), out=folder / "models" / core)
+        train(data, tiny_model(core), tiny_training(), out=folder / "models" / core)
     with open_dataset(data) as file:
         model = load_run(folder / "models" / "rims")
         found = evaluate(model, file, context=CONTEXT, horizon=HORIZON, metrics=METRICS)

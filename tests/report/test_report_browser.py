@@ -14,11 +14,11 @@ from PIL import Image
 from report_samples import LOG, ONE, made_up_run, scored
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
-from videopred import training
 from videopred.eval import make_metric
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.report.page import write_report
+from videopred.training.run import train
 
 pytestmark = [
     pytest.mark.slow,
@@ -64,7 +64,7 @@ def pictures_seen(page: Path, folder: Path, enough: int, most: int) -> int:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("browser")
-    run = training.train(tiny_data(folder / "two.h5"), tiny_model("rims"), tiny_training(), out=folder / "rims")
+    run = train(tiny_data(folder / "two.h5"), tiny_model("rims"), tiny_training(), out=folder / "rims")
     return write_report([run], folder / "page.html", results=folder)
 
 

@@ -27,8 +27,8 @@ from videopred.models.compiling import check_compiler, compile_predictor
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
-from videopred.training import train
 from videopred.training.learner import Learner
+from videopred.training.run import train
 
 PAPER_CLIPS = 100 * 50_000
 """Clips that the papers' models see on bouncing balls: 100 epochs of 50,000, each of 51 frames."""

@@ -140,8 +140,9 @@ class _Learning(NamedTuple):
 def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     """Resume a run, or runs from several seeds, and return whether any had something left to learn."""
     check.run_or_runs(run)
-    from videopred.training import resume, resume_seeds
     from videopred.training.resuming import is_finished, read_settings
+    from videopred.training.run import resume
+    from videopred.training.seeds import resume_seeds
 
     several = (run / SUMMARY).is_file()
     if several:  # of which the first brings the settings that are not given
@@ -170,9 +171,10 @@ def _learn(data: Path, seeds: Sequence[int] | None, learning: _Learning, run: di
     """Train, once or from each of several seeds, and return the folder.
 
     Args:
-        run: what else `videopred.training.train` takes.
+        run: what else `videopred.training.run.train` takes.
     """
-    from videopred.training import train, train_seeds
+    from videopred.training.run import train
+    from videopred.training.seeds import train_seeds
 
     with as_ctrl_c():
         if seeds is None:
@@ -189,7 +191,7 @@ def _prepare(
     """
     run, missing = asked.with_flags(learning.model, learning.training), experiments.clips_to_make(asked, given)
     if missing is not None:
-        from videopred.training import check_fits
+        from videopred.training.run import check_fits
 
         check_fits(missing, init_from=init_from, **learning._asdict())
     record = experiments.record_of(asked, run)
@@ -200,7 +202,7 @@ def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | N
     """Say what a training would take."""
     if isinstance(data, Path):
         _check_opens(data)
-    from videopred.training import foresee
+    from videopred.training.run import foresee
 
     told = foresee(data, init_from=init_from, **learning._asdict())
     terminal.print_json(told._asdict()) if json_ else print(told)
