@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from videopred.amounts import counted, duration, size
-from videopred.checkpoint import RunConfig
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.schedules import share_of_samples
@@ -74,7 +73,8 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         workers = config.compute.workers
         update = max(update, reading / workers) if workers else update + reading
     looks = -(-training.updates // training.validate_every)
-    epoch = None if clips.endless else _updates_per_epoch(clips, config) * update
+    # Each clip to learn from is seen once in an epoch, if only in one window.
+    epoch = None if clips.endless else max(1, clips.to_learn // training.batch_size) * update
     every_n = training.updates // training.keep_every if training.keep_every else 0
     checkpoints = _LAST_AND_BEST + every_n + 1  # one more while it is written
     return Forecast(
@@ -87,11 +87,6 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         seconds=training.updates * update + looks * look,
         disk=checkpoints * 3 * trial.bytes_of_weights,  # each with Adam's two numbers a weight
     )
-
-
-def _updates_per_epoch(clips: TrainingClips, config: RunConfig) -> int:
-    """In an epoch, every clip to learn from is seen once, if only in one window."""
-    return max(1, clips.to_learn // config.training.batch_size)
 
 
 def _bytes_held(clips: TrainingClips, device: torch.device) -> int:
