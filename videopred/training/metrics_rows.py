@@ -31,18 +31,18 @@ def read_metrics(path: Path) -> list[dict[str, str]]:
 
 
 def curves(rows: Iterable[Mapping[str, str]]) -> dict[str, Curve]:
-    """Column of a metrics file -> its curve; what is no number is left out."""
+    """Column of a metrics file -> its curve, from the rows that were read; what is no number is left out."""
     found: dict[str, Curve] = {}
     for row in rows:
         for name, cell in row.items():
             if name == "update":
                 continue
             try:
-                done, value = float(row["update"]), float(cell)
-            except (KeyError, TypeError, ValueError):
+                value = float(cell)
+            except ValueError:
                 continue
             steps, values = found.setdefault(name, ([], []))
-            steps.append(done)
+            steps.append(float(row["update"]))
             values.append(value)
     return found
 
