@@ -29,7 +29,7 @@ def draw_discs(positions: np.ndarray, radius: np.ndarray, height: int, width: in
 
 
 def disc_rows(positions: np.ndarray, radius: np.ndarray, height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """The pixels of each disc: in every row that it meets, those from `start` up to `stop`.
+    """The pixels of each disc, as rows of bits, and how many each has.
 
     Args:
         positions: (F, N, 2) px, x and y of centres; NaN for absent discs.
