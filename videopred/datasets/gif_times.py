@@ -16,12 +16,13 @@ _SIXTIETH = 5 / 3
 _SIXTIETHS = ({0, 2, 3}, {0, 1, 3}, {0, 2, 4})
 """When frames begin at 60 frames a second, in ticks modulo 5: at the nearest tick, the one before, the one after."""
 
-_MORE: dict[Callable[[Fraction], int], Fraction] = {
+_EXCESS: dict[Callable[[Fraction], int], Fraction] = {
     math.floor: Fraction(0),
     round: Fraction(1, 2),
     math.ceil: Fraction(1),
 }
-"""How a time comes to whole ticks -> how much longer it is then at most, in ticks; at least it is one tick less."""
+"""Rule by which a time became whole ticks -> the most by which the whole number can exceed the true time, in ticks.
+It can fall short of it by up to one tick less that."""
 
 
 def read_times(films: Sequence[Sequence[int]]) -> dict[Counts, float]:
@@ -90,7 +91,7 @@ def _rounded(films: Sequence[Sequence[int]], shortest: int) -> dict[Counts, floa
     times = list(chain(*films))
     moments = list(chain.from_iterable(accumulate(film) for film in films))
     fits = {_split(counts, films): period for counts, period in _multiples(times, math.floor, shortest, shortest + 1)}
-    for rule in _MORE:
+    for rule in _EXCESS:
         for passed, period in _multiples(moments, rule, max(2, shortest - 1), shortest + 1):
             of_films = [pairwise((0, *film)) for film in _split(passed, films)]
             counts = tuple(tuple(after - before for before, after in film) for film in of_films)
@@ -114,13 +115,13 @@ def _multiples(
 
     Args:
         numbers: in ticks.
-        rule: one of _MORE.
+        rule: one of _EXCESS.
         low, high: the shortest and the longest period to try.
     """
-    more = _MORE[rule]
+    excess = _EXCESS[rule]
     ranges = [(Fraction(low), Fraction(high))]  # of periods that fit the numbers so far
     for number in numbers:
-        least, most = number - more, number + 1 - more
+        least, most = number - excess, number + 1 - excess
         ranges = [
             (shortest, longest)
             for begin, end in ranges
@@ -129,6 +130,6 @@ def _multiples(
         ]
     for begin, end in ranges:
         period = (begin + end) / 2
-        counts = [math.ceil((number - more) / period) for number in numbers]
+        counts = [math.ceil((number - excess) / period) for number in numbers]
         if all(rule(count * period) == number for count, number in zip(counts, numbers, strict=True)):
             yield counts, float(period)
