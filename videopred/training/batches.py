@@ -63,10 +63,11 @@ class Batches(lightning.LightningDataModule):
 
 
 def _ignore_stop_signals(over: Semaphore, worker: int) -> None:
-    """Terminals and Slurm send them to loader processes as well, which the training needs until it has saved.
+    """Loader processes ignore SIGINT, SIGTERM and SIGUSR1 while training needs their batches: until it has saved.
 
-    When it is over they end them, for Python sends SIGTERM at its end to those that are left, and waits for them.
-    Lightning leaves some where a look at the validation clips fails.
+    Terminals and Slurm send these to them as well. Afterwards (`over` is released) such signals end them: at its own
+    end Python sends SIGTERM to those that are left, and waits for them. Lightning leaves some where a look at the
+    validation clips fails.
     """
 
     def end_if_over(*heard: Any) -> None:
