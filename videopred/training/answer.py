@@ -5,7 +5,7 @@ from torch import Tensor
 
 
 class Answer:
-    """Yes or no, on its way from a device: to look at it waits for what led to it, and for nothing asked since.
+    """A bool being copied from a device. `bool()` waits for that copy alone, not for work queued after it.
 
     Args:
         value: one bool.

@@ -213,10 +213,10 @@ class Learner(lightning.LightningModule):
     def _check_finite(self, optimizer: Any, norm: Tensor | None) -> None:
         """Refuse an update with a loss or a norm that is not finite, at once or, on a CUDA device, before the next.
 
-        A look waits for the device. So there, the optimizer itself leaves out what is not finite, and the look comes
-        when the device has been given the next loss to compute; until its way back, weights and gradients stay as they
-        were. All are looked at in one go, once there are gradients. These are those of all processes, so that none of
-        them goes on alone.
+        Reading a number waits for the device. So on CUDA it is not read now: the optimizer is told on the device to
+        skip an update that is not finite (`found_inf`), and the host reads the answer during the next step, before the
+        next backward pass, while weights and gradients are still those of this update. Gradients are already summed
+        over processes, so that all decide alike.
         """
         if self.config.training.precision == "16-mixed":
             norm = None  # the scaler skips such updates
