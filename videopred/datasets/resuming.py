@@ -96,7 +96,7 @@ class PieceFolder:
     """The hidden folder `.<file>.<key>.pieces` beside a file to be made; what it holds fits that file and no other.
 
     The key says what is to be made and by which code: pieces of another recipe, or of another version of the program,
-    are never mixed in. Within it no other process can be at the same file, whatever that was asked to make, or at a
+    are never mixed in. While `open()` holds it, no other process can make the same file, with whatever arguments, nor a
     shard of another set in the same folder. It goes away when the file is there, with what else was left behind of
     such files; if making fails, it stays.
     """

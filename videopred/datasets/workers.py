@@ -108,7 +108,8 @@ class WorkerPool:
 
 def work() -> None:
     """Do the tasks that come through stdin, and answer each on stdout with None or what went wrong."""
-    # None if whoever started the caller closed it. Then its number is free, and must not be that of the answers.
+    # stderr is None if it was closed. Descriptor 2 is then free, and `dup` below would give it to the answers; so
+    # /dev/null takes it first.
     beside = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else sys.stderr.fileno()
     answers = os.dup(sys.stdout.fileno())
     os.dup2(beside, sys.stdout.fileno())  # what libraries print there is no answer
