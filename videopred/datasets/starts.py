@@ -41,22 +41,22 @@ def draw_starts(recipe: BallsConfig, sources: list[np.random.Generator]) -> Star
         radius[s, fixed:balls] = np.array(recipe.radii)[size]
         mass[s, fixed:balls] = np.array(recipe.masses)[size]
     radius *= recipe.px_per_unit
-    position = _place(recipe, radius, sources)
+    position = _draw_places(recipe, radius, sources)
     velocity = np.full(position.shape, np.nan)
     color = np.zeros((clips, most, 3), np.uint8)
     curtain = np.zeros((clips, 4), np.int16)
     for s, chance in enumerate(sources):
         balls = int(np.isfinite(radius[s]).sum())
-        velocity[s, :fixed], velocity[s, fixed:balls] = 0, _throw(recipe, balls - fixed, chance)
-        color[s, :balls] = _paint(recipe, balls, chance)
-        curtain[s] = _hang(recipe, chance)
+        velocity[s, :fixed], velocity[s, fixed:balls] = 0, _draw_velocities(recipe, balls - fixed, chance)
+        color[s, :balls] = _draw_colors(recipe, balls, chance)
+        curtain[s] = _draw_curtain(recipe, chance)
     return Start(State(position, velocity, radius, mass), color, curtain)
 
 
-def _place(recipe: BallsConfig, radius: np.ndarray, sources: list[np.random.Generator]) -> np.ndarray:
-    """Centres (B, N, 2), px: the fixed balls', then those of balls thrown in one after the other.
+def _draw_places(recipe: BallsConfig, radius: np.ndarray, sources: list[np.random.Generator]) -> np.ndarray:
+    """Centres (B, N, 2), px: the fixed balls', then those of the others, drawn one after the other.
 
-    A ball is thrown again until it touches none before it. If it finds no room in many tries, the clip begins anew.
+    A ball is drawn again until it touches none before it. If it finds no room in many tries, the clip begins anew.
 
     Raises:
         ValueError: there is hardly any room at all.
@@ -65,8 +65,8 @@ def _place(recipe: BallsConfig, radius: np.ndarray, sources: list[np.random.Gene
     centres[:, : len(recipe.fixed)] = np.reshape(recipe.fixed, (-1, 2)).T[..., None] * recipe.px_per_unit
     left = np.arange(len(sources))
     for _ in range(_TRIES_PER_CLIP):
-        thrown, found = _throw_in(recipe, centres[..., left], radius[left], [sources[s] for s in left])
-        centres[..., left] = thrown
+        placed, found = _try_places(recipe, centres[..., left], radius[left], [sources[s] for s in left])
+        centres[..., left] = placed
         left = left[~found]
         if not len(left):
             return centres.T  # (B, N, 2)
@@ -74,7 +74,7 @@ def _place(recipe: BallsConfig, radius: np.ndarray, sources: list[np.random.Gene
     raise ValueError(check.complaint("--balls", must, got, "choose fewer or smaller balls"))
 
 
-def _throw_in(
+def _try_places(
     recipe: BallsConfig, centres: np.ndarray, radius: np.ndarray, sources: list[np.random.Generator]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Centres (2, N, B) after one attempt, and whether all balls of a clip (B,) found room."""
@@ -98,14 +98,14 @@ def _throw_in(
     return centres, found
 
 
-def _throw(recipe: BallsConfig, balls: int, chance: np.random.Generator) -> np.ndarray:
+def _draw_velocities(recipe: BallsConfig, balls: int, chance: np.random.Generator) -> np.ndarray:
     """Velocities (N, 2) of moving balls, px per frame."""
     direction = chance.standard_normal((balls, 2))
     norm = np.sqrt((direction**2).sum(axis=1 if recipe.speed_norm == "per-ball" else None, keepdims=True))
     return direction * (recipe.speed * recipe.px_per_unit / norm)
 
 
-def _paint(recipe: BallsConfig, balls: int, chance: np.random.Generator) -> np.ndarray:
+def _draw_colors(recipe: BallsConfig, balls: int, chance: np.random.Generator) -> np.ndarray:
     """Colors (N, 3) of a clip's balls."""
     if recipe.colors == "white":
         return np.full((balls, 3), 255, np.uint8)
@@ -114,7 +114,7 @@ def _paint(recipe: BallsConfig, balls: int, chance: np.random.Generator) -> np.n
     return PALETTE[chance.permutation(len(PALETTE))[:balls]]
 
 
-def _hang(recipe: BallsConfig, chance: np.random.Generator) -> np.ndarray:
+def _draw_curtain(recipe: BallsConfig, chance: np.random.Generator) -> np.ndarray:
     """Top row, left column, rows and columns (4,) of a clip's curtain; all 0 without one."""
     if not recipe.has_curtain:
         return np.zeros(4, int)
