@@ -53,10 +53,10 @@ def look(
     keep = KeepCheckpoints(folder, tiny_training(), stop_signs(), start, lambda saved: told.append(trainer.global_step))
     trainer: Any = Trainer()
     model = learner()
-    model.looks.lowest = remembered
+    model.validations.lowest = remembered
     for number, loss in enumerate(losses, 1):
         trainer.global_step = 10 * number
-        model.looks.note(loss, trainer.global_step, 5)
+        model.validations.note(loss, trainer.global_step, 5)
         keep.on_validation_end(trainer, model)
         assert told[-1] == trainer.global_step  # so that what the run replaces may go
     return {path.stem: path.read_text() for path in folder.iterdir()}

@@ -163,5 +163,5 @@ def test_the_plateau_waits_for_five_looks_unless_said(monkeypatch, patience, dec
     for _ in decays:
         model._sums = torch.tensor([3.0, 2.0], dtype=torch.float64)  # the same loss at each look
         model.on_validation_epoch_end()
-        seen.append(model.looks.decays)
+        seen.append(model.validations.decays)
     assert seen == decays

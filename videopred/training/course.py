@@ -22,7 +22,7 @@ from videopred.training.loggers import make_loggers, writing_quietly
 from videopred.training.processes import end_together, is_first, lost_another
 from videopred.training.resuming import StartingPoint
 from videopred.training.stopping import Stopped, StopSigns, TimeLimit
-from videopred.training.telling import TellLooks, listening, say
+from videopred.training.telling import TellValidations, listening, say
 from videopred.training.watching import watchers
 from videopred.typed_commands import resume_command
 
@@ -133,7 +133,7 @@ class Course:
         if not self.start.checkpoint and config.training.updates >= _FORESEEN and is_first():
             say(str(forecast(self.learner, clips, self.device)))
         shown = self.progress and is_first()
-        callbacks = [keep, TellLooks(), *watchers(config.watch, path, clips, config.training, shown)]
+        callbacks = [keep, TellValidations(), *watchers(config.watch, path, clips, config.training, shown)]
         loggers = make_loggers(config.watch.logger, path)
         with warnings.catch_warnings(), writing_quietly():
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults, and to use srun

@@ -85,8 +85,9 @@ class KeepCheckpoints(Checkpoint):
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         assert isinstance(pl_module, Learner)
-        if pl_module.looks.latest < self.best_so_far:  # not the lowest of all, whose checkpoint may have been damaged
-            self.best_so_far = pl_module.looks.latest
+        latest = pl_module.validations.latest
+        if latest < self.best_so_far:  # not the lowest of all, whose checkpoint may have been damaged
+            self.best_so_far = latest
             trainer.save_checkpoint(self.folder / BEST)
         self._save(trainer)
 

@@ -20,11 +20,11 @@ from videopred.training.answer import Answer
 from videopred.training.chance import NOISE, source_of
 from videopred.training.faults import first_bad_gradient, first_fault
 from videopred.training.feeding import logits_of_next, loss_of_next
-from videopred.training.looks import Looks
 from videopred.training.losses import as_logged, loss_between
 from videopred.training.recording import Recorder
 from videopred.training.resuming import LOOKS_KEY, as_if_between_updates
 from videopred.training.schedules import own_frames, share_of_samples, share_of_step_size
+from videopred.training.validations import ValidationHistory
 
 
 class _Piece(NamedTuple):
@@ -55,7 +55,7 @@ class Learner(lightning.LightningModule):
     def __init__(self, predictor: Predictor, config: RunConfig):
         super().__init__()
         self.predictor, self.config = predictor, config
-        self.looks = Looks(config.training.improvement or 0.0)
+        self.validations = ValidationHistory(config.training.improvement or 0.0)
         self._recorder: Recorder | None = None
         self._pieces: list[_Piece] = []
         self._unseen: _Update | None = None
@@ -166,7 +166,7 @@ class Learner(lightning.LightningModule):
             self._sums = parts.sum(0).cpu()
         total, count = self._sums
         loss = as_logged(training, total / count, self.pixels)
-        self.looks.note(loss.item(), self.global_step, training.plateau_patience)
+        self.validations.note(loss.item(), self.global_step, training.plateau_patience)
         self.log(f"validation_{training.loss}", loss.float())
         if self.has_stopped_falling:
             self.trainer.should_stop = True
@@ -175,7 +175,7 @@ class Learner(lightning.LightningModule):
     def has_stopped_falling(self) -> bool:
         """Whether --stop-after ends the training here."""
         limit = self.config.training.stop_after
-        return limit is not None and self.looks.fruitless >= limit
+        return limit is not None and self.validations.fruitless >= limit
 
     # --- what happens around an update ------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Learner(lightning.LightningModule):
     def step_size(self) -> float:
         """The step size of the next update."""
         training = self.config.training
-        return training.learning_rate * share_of_step_size(training, self.global_step, self.looks.decays)
+        return training.learning_rate * share_of_step_size(training, self.global_step, self.validations.decays)
 
     def configure_gradient_clipping(self, optimizer: Any, *limits: Any, **named_limits: Any) -> None:
         """See to losses and gradients that are not finite, and clip the gradients."""
@@ -274,10 +274,10 @@ class Learner(lightning.LightningModule):
         self._look_at_update()
         as_if_between_updates(checkpoint, self.config.training)
         checkpoint[CONFIG_KEY] = self.config.model_dump_json()
-        checkpoint[LOOKS_KEY] = self.looks.state_dict()
+        checkpoint[LOOKS_KEY] = self.validations.state_dict()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.looks.load_state_dict(checkpoint[LOOKS_KEY])
+        self.validations.load_state_dict(checkpoint[LOOKS_KEY])
         for optimizer in checkpoint["optimizer_states"]:  # it may have been saved on another device
             for group in optimizer["param_groups"]:
                 group["fused"] = self.fused

@@ -72,11 +72,11 @@ class _AboveTheBar(logging.Handler):
             tqdm.write(record.getMessage(), file=sys.stderr)
 
 
-class TellLooks(Callback):
+class TellValidations(Callback):
     """Says the loss of each look at the validation clips."""
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         assert isinstance(pl_module, Learner)
         name = f"validation_{pl_module.config.training.loss}"
-        loss, lowest = trainer.callback_metrics[name], pl_module.looks.lowest_at == trainer.global_step
+        loss, lowest = trainer.callback_metrics[name], pl_module.validations.lowest_at == trainer.global_step
         say(f"update {trainer.global_step}: {name} {float(loss):.6g}{', the lowest so far' if lowest else ''}")

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 
-class Looks:
+class ValidationHistory:
     """Counts looks without a lower loss. A loss that is not a number is never lower.
 
     Args:

@@ -4,29 +4,29 @@ import random
 
 import pytest
 
-from videopred.training.looks import Looks
+from videopred.training.validations import ValidationHistory
 
 FALLING = [5.0, 4.0, 4.5, 4.0, 3.0]
 
 
-def after(losses: list[float], improvement: float = 0.0, patience: int = 2) -> Looks:
+def after(losses: list[float], improvement: float = 0.0, patience: int = 2) -> ValidationHistory:
     """Looks after each tenth update."""
-    looks = Looks(improvement)
+    history = ValidationHistory(improvement)
     for number, loss in enumerate(losses, 1):
-        looks.note(loss, 10 * number, patience)
-    return looks
+        history.note(loss, 10 * number, patience)
+    return history
 
 
 def test_before_any_look_everything_is_lower():
-    looks = Looks(0.0)
-    assert (looks.latest, looks.lowest, looks.fruitless, looks.decays) == (float("inf"), float("inf"), 0, 0)
+    history = ValidationHistory(0.0)
+    assert (history.latest, history.lowest, history.fruitless, history.decays) == (float("inf"), float("inf"), 0, 0)
 
 
 def test_the_lowest_loss_and_when_it_was_seen_first():
-    looks = after(FALLING[:4])
-    assert (looks.latest, looks.lowest, looks.lowest_at) == (4.0, 4.0, 20)
-    looks = after(FALLING)
-    assert (looks.latest, looks.lowest, looks.lowest_at) == (3.0, 3.0, 50)
+    history = after(FALLING[:4])
+    assert (history.latest, history.lowest, history.lowest_at) == (4.0, 4.0, 20)
+    history = after(FALLING)
+    assert (history.latest, history.lowest, history.lowest_at) == (3.0, 3.0, 50)
 
 
 def test_fruitless_looks_are_counted_since_the_last_that_bore_fruit():
@@ -46,20 +46,20 @@ def test_a_loss_must_be_lower_by_the_share_that_is_asked_for():
     assert [after([-1.0, -1.05, -1.11][:number], 0.1).fruitless for number in (1, 2, 3)] == [0, 1, 0]
     assert [after([20.0, 18.5, 17.5][:number], 0.1).fruitless for number in (1, 2, 3)] == [0, 1, 0]
     assert after([1.0, 0.9], 0.1).fruitless == 1  # lower by just as much is not lower by more
-    looks = after([1.0, 0.95], 0.1)
-    assert (looks.lowest, looks.lowest_at) == (0.95, 20)
+    history = after([1.0, 0.95], 0.1)
+    assert (history.lowest, history.lowest_at) == (0.95, 20)
 
 
 def test_what_is_no_number_is_never_lower():
-    looks = after([float("nan"), 2.0, float("nan")])
-    assert (looks.lowest, looks.lowest_at, looks.fruitless) == (2.0, 20, 1)
+    history = after([float("nan"), 2.0, float("nan")])
+    assert (history.lowest, history.lowest_at, history.fruitless) == (2.0, 20, 1)
 
 
 @pytest.mark.parametrize("cut", range(9))
 def test_a_copy_goes_on_as_the_original_would(cut):
     losses = [random.Random(5).choice([1.0, 2.0, 3.0]) for _ in range(9)]
     whole, first = after(losses, 0.2), after(losses[:cut], 0.2)
-    second = Looks(0.2)
+    second = ValidationHistory(0.2)
     second.load_state_dict(first.state_dict())
     for number, loss in enumerate(losses[cut:], cut + 1):
         second.note(loss, 10 * number, 2)
