@@ -119,6 +119,20 @@ def test_what_a_device_was_asked_for_before_is_not_timed(monkeypatch):
     assert asked == 4 * ["work", "wait"]
 
 
+def test_what_is_kept_for_the_way_back_counts_once_and_while_it_is_kept():
+    """Two views of one place in memory are kept twice, and let go of one after the other."""
+    weight, values, others = torch.zeros(3, 2), torch.zeros(5, 7), torch.zeros(11)
+    kept = forecasting._Kept([weight])
+    tickets = [kept.take(tensor) for tensor in (weight.T, values, values[1:])]
+    assert kept.most == 5 * 7 * 4
+    tickets.pop()
+    tickets.append(kept.take(others))
+    assert kept.most == (5 * 7 + 11) * 4
+    tickets.clear()
+    kept.take(torch.zeros(13))
+    assert kept.most == (5 * 7 + 11) * 4
+
+
 def test_a_run_that_was_foreseen_is_the_same_run(data, tmp_path, monkeypatch):
     training = tiny_training(free_running=2, noise=0.1)
     monkeypatch.setattr(forecasting, "_TIMED", 1)

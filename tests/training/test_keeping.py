@@ -132,6 +132,21 @@ def test_a_resumed_run_does_not_save_what_it_has_just_read(tmp_path):
     assert passed(tmp_path, 7, stop_signs(), begun=6, save_every=3).saves == []
 
 
+@pytest.mark.parametrize("name", ["best", "previous"])
+def test_what_a_run_goes_on_from_is_its_last_even_if_nothing_is_left_to_learn(tmp_path, name):
+    for number, of in enumerate(("last", "best", "previous")):
+        (tmp_path / f"{of}.ckpt").write_text(f"{number}")
+    begun_with = (tmp_path / f"{name}.ckpt").read_text()
+    start, trainer = StartingPoint(tmp_path / f"{name}.ckpt", 2), Trainer()
+    keep = KeepCheckpoints(tmp_path, tiny_training(), stop_signs(), start, lambda saved: None)
+    said: Any = trainer
+    keep.on_fit_start(said, learner())
+    assert trainer.saves == []
+    assert {path.stem: path.read_text() for path in tmp_path.iterdir()} == {
+        "last": begun_with, "previous": "0", "best": "1",
+    }  # fmt: skip
+
+
 def test_no_stop_before_the_first_update_is_done(tmp_path):
     """A time limit shorter than an update would else never come further."""
     with pytest.raises(Stopped, match=r"^time limit of 0s reached$"):

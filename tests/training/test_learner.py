@@ -1,6 +1,7 @@
 """The objective by hand, what reaches the optimiser, and the noise of a step."""
 
 import csv
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,11 +10,13 @@ import torch
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, learner, weights
 
+from videopred.check import FailedError
 from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
 from videopred.models import CORES, build
 from videopred.rollout import roll_out
 from videopred.training.batches import ShuffledBatches
+from videopred.training.learner import _Piece
 from videopred.training.run import train
 
 
@@ -151,6 +154,18 @@ def test_what_is_logged_is_of_32_bits_at_least(data, monkeypatch, precision):
     expected = torch.float64 if precision == "64" else torch.float32
     assert [model.losses_of(frames).dtype, logged[0].dtype] == [expected, expected]
     assert learned.dtype == (torch.bfloat16 if precision == "16" else expected)
+
+
+@pytest.mark.parametrize(("precision", "refused"), [("16-mixed", False), ("32-true", True)])
+def test_gradients_that_overflow_are_left_to_the_scaler_of_losses(data, monkeypatch, precision, refused):
+    """Which skips the update and scales the next less; where nothing is scaled, they are refused."""
+    model = learner(precision=precision)
+    monkeypatch.setattr(type(model), "global_step", 3)
+    model._pieces = [_Piece(torch.from_numpy(ClipFile(data).read_frames("train", 0, 2)), torch.tensor(0.5))]
+    told = pytest.raises(FailedError, match="got a gradient of norm inf at update 4, first in the norm itself")
+    with told if refused else nullcontext():
+        model._check_finite(None, torch.tensor(torch.inf))
+    assert model.between_updates
 
 
 @pytest.mark.parametrize(("patience", "decays"), [(None, [0, 0, 0, 0, 0, 1]), (2, [0, 0, 1, 1, 2, 2])])
