@@ -61,20 +61,36 @@ def test_intervals_of_relative_errors_are_wilsons(wrong, count):
 
 
 def test_intervals_of_absolute_errors_are_those_of_scenes_drawn_anew():
-    """The same draws, one by one: films of a scene drawn twice are there twice. Widened as Student's t asks."""
+    """The same draws, one by one, without pairs of a scene and its copy. Widened as Student's t asks."""
     chance, possible = np.random.default_rng(1), orders(11)
     films = chance.integers(0, 6, (11, 4)).astype(float)
     found = judged(films, possible, resamples=300, seed=5)
+    ahead = films[possible].reshape(11, 1, 2, 1) - films[~possible].reshape(1, 11, 1, 2)
+    wrong = ((1 - np.sign(ahead)) / 2).mean((2, 3))  # of possible films of a scene beside impossible ones of another
     absolute = []
     for times in np.random.default_rng(5).multinomial(11, [1 / 11] * 11, size=300):
-        drawn, mine = np.repeat(films, times, axis=0), np.repeat(possible, times, axis=0)
-        absolute.append(1 - mannwhitneyu(drawn[mine], drawn[~mine]).statistic / 22**2)
+        drawn = np.repeat(np.arange(11), times)
+        across = [wrong[one, other] for one in drawn for other in drawn if one != other]
+        absolute.append((np.mean([wrong[one, one] for one in drawn]) + 10 * np.mean(across)) / 11)
     low, high = np.quantile(absolute, [0.025, 0.975])
     more = (np.sqrt(11 / 10) * stats.t.ppf(0.975, 10) / stats.norm.ppf(0.975) - 1) * (high - low) / 2
     np.testing.assert_allclose(found.absolute[1:], (low - more, high + more))
     assert found.absolute.low < found.absolute.value < found.absolute.high
     assert judged(films, possible, resamples=300, seed=5) == found
     assert judged(films, possible, resamples=300, seed=6) != found
+
+
+@pytest.mark.parametrize("scenes", [2, 5, 18])
+def test_intervals_of_absolute_errors_hold_them_where_scenes_differ_more_than_their_films(scenes):
+    """All scenes are judged right, and films of two scenes tell which scene they are of, which is chance.
+
+    However scenes are drawn, the error is the same; but of one scene alone, as two draws of two scenes may be.
+    """
+    films = 10.0 * np.arange(scenes)[:, None] + orders(scenes)
+    value, low, high = judged(films, orders(scenes)).absolute
+    assert value == pytest.approx((scenes - 1) / scenes / 2)
+    assert low <= value <= high
+    assert scenes == 2 or low == high
 
 
 def test_intervals_of_absolute_errors_end_where_errors_do():

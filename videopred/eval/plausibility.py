@@ -14,7 +14,7 @@ ones, so the largest number of lit pixels is enough to tell.
 
 Source: Riochet et al. 2018 (IntPhys) for both errors; IntPhys-Baselines for half credit. Intervals over scenes are
 ours: of relative errors Wilson's (1927), as the bootstrap's have no width at 0 and 1 and too little near them; of
-absolute errors the bootstrap's, widened as those over clips are.
+absolute errors the bootstrap's, with the share of pairs within scenes held, widened as those over clips are.
 """
 
 import math
@@ -236,17 +236,27 @@ def _absolute(films: np.ndarray, possible: np.ndarray, resamples: int, seed: int
 
 
 def _weighted_absolute(films: np.ndarray, possible: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(R,): 1 - AUC when scenes count as often as `weights` (R, scenes) say.
+    """(R,): 1 - AUC when scenes are drawn as often as `weights` (R, scenes) say, as many as there are.
 
-    The AUC is the share of pairs of a possible and an impossible film whose possible film scores higher, ties one half.
+    That is the share of pairs of a possible and an impossible film whose impossible film scores higher, ties one half.
+    One pair in so many as there are scenes is of films of one scene. If a scene drawn twice were held against its copy,
+    about twice as many would be. As films of a scene are compared more easily, resamples would err less than the films
+    that they are drawn from. So the errors within scenes and across scenes are measured apart, and keep their weights.
     """
+    scenes, pairs = len(films), 4  # of films of a scene, or of two
     order = np.argsort(films, axis=None, kind="stable")
     scores, is_possible, scene = films.ravel()[order], possible.ravel()[order], order // films.shape[1]
     starts = np.flatnonzero(np.diff(scores, prepend=-np.inf))  # of each run of equal scores
+    ahead = films[possible].reshape(scenes, 2, 1) - films[~possible].reshape(scenes, 1, 2)
+    own = ((ahead < 0) + (ahead == 0) / 2).sum((1, 2))  # wrong pairs within each scene
     found = []
     for some in np.split(weights, range(_AT_ONCE, len(weights), _AT_ONCE)):
         each = some[:, scene]
         good, bad = (np.add.reduceat(each * which, starts, axis=1) for which in (is_possible, ~is_possible))
-        below = bad.cumsum(1) - bad / 2  # impossible films that score less, and half of those that score as much
-        found.append(1 - (good * below).sum(1) / (good.sum(1) * bad.sum(1)))
+        below = good.cumsum(1) - good / 2  # possible films that score less, and half of those that score as much
+        wrong, square = (bad * below).sum(1), some**2
+        within = some @ own / (pairs * scenes)
+        others = pairs * (scenes**2 - square.sum(1))  # none where one scene is all that was drawn
+        across = np.divide(wrong - square @ own, others, out=within.copy(), where=others > 0)
+        found.append((within + (scenes - 1) * across) / scenes)
     return np.concatenate(found)
