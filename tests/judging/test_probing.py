@@ -8,7 +8,7 @@ from videopred.check import FaultyFileError
 from videopred.commands.probes import probe
 from videopred.datasets.one_ball_settings import SwitchingConfig
 from videopred.datasets.recipe_clips import open_recipe
-from videopred.eval.probe import LabelProbe
+from videopred.eval.probe import LabelProbe, halves
 from videopred.judging import probing
 from videopred.judging.probing import known_of, probe_trace
 from videopred.rollout import Rollout, save_trace
@@ -77,6 +77,14 @@ def test_films_of_a_scene_are_in_one_half_and_its_number_is_no_label(tmp_path):
     one = {name: values[:4] for name, values in known.items()}
     with pytest.raises(ValueError, match="TRACE must hold clips of two scenes at least, got 1; roll out more clips"):
         probe_trace(kept(tmp_path / "one.npz", one, states[:4]))
+
+
+def test_the_condition_that_scenes_are_ordered_by_is_read(tmp_path):
+    """Twelve scenes of three clips, of which only the last four have the label 2."""
+    scenes = np.repeat(np.arange(12), 3)
+    known = {"labels/scene": scenes, "labels/objects": scenes // 4}
+    states = np.repeat(np.eye(3)[scenes // 4][:, None, None], STEPS, axis=1)
+    assert probe_trace(kept(tmp_path / "t.npz", known, states))["labels/objects"]["accuracy"] == 1
 
 
 def test_clips_are_known_in_the_order_that_is_asked():
@@ -166,7 +174,7 @@ def test_what_there_is_not_is_a_dash_on_the_screen_with_the_reason_below(tmp_pat
     places = np.random.default_rng(1).random((B, CONTEXT + HORIZON, 1, 2))
     probe(kept(tmp_path / "whole.npz", {"positions": places}, states))
     assert "–" not in capsys.readouterr().out
-    places[: B // 2] = np.nan
+    places[halves(np.arange(B))[0]] = np.nan
     probe(kept(tmp_path / "t.npz", {"positions": places}, states))
     said = capsys.readouterr().out
     assert "None" not in said
@@ -192,7 +200,7 @@ def test_too_few_clips_are_said_to_be(tmp_path, known, capsys):
     probe(kept(tmp_path / "roughly.npz", known, states))
     assert few in capsys.readouterr().out
     states[..., :2] = places
-    probe(kept(tmp_path / "exactly.npz", known, states[..., :2]))
+    probe(kept(tmp_path / "exactly.npz", {"positions": known["positions"]}, states[..., :2]))
     assert few not in capsys.readouterr().out
 
 

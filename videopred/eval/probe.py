@@ -1,10 +1,11 @@
 """Linear probes: what can be read from a model's states by a linear map, fitted on half of the clips.
 
-The other half is scored. A linear map, since a stronger one would work out what the states do not hold; ridge
-regression in closed form, since it has no training of its own that could fail. Its penalty is the one that reads best
-each quarter of the fitted clips from the other three: with a single one for all, wide states fit the noise of the clips
-more than narrow ones do, and seem to hold less. Labels are read by regression onto one number per class, the largest of
-which is the answer.
+The other half is scored. The halves are drawn, the same each time: clips may be in an order, and were those of a
+condition all in one half, a map would be asked for what it was never shown. A linear map, since a stronger one would
+work out what the states do not hold; ridge regression in closed form, since it has no training of its own that could
+fail. Its penalty is the one that reads best each quarter of the fitted clips from the other three: with a single one
+for all, wide states fit the noise of the clips more than narrow ones do, and seem to hold less. Labels are read by
+regression onto one number per class, the largest of which is the answer.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from videopred.check import require, require_kind, whole_number
+from videopred.check import require, require_kind
 
 PENALTIES = (1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-3)
 """Weights of the squared coefficients beside the mean squared error, of inputs of variance 1, to choose among."""
@@ -39,7 +40,7 @@ class LabelProbe(NamedTuple):
 
 
 def probe_places(
-    states: np.ndarray, places: np.ndarray, penalty: float | None = None, fitted: int | None = None
+    states: np.ndarray, places: np.ndarray, penalty: float | None = None, scenes: np.ndarray | None = None
 ) -> PlaceProbe:
     """How well the places of objects can be read from states.
 
@@ -47,20 +48,21 @@ def probe_places(
         states: (B, T, D) float, all finite.
         places: (B, T, N, 2) px; NaN where an object is not there.
         penalty: of PENALTIES or another above 0; None chooses one for each object.
-        fitted: how many clips are fitted, from the first on; half of them when None. The others are scored.
+        scenes: (B,) the scene that each clip is of, whose clips are alike, so that all are fitted or all are scored;
+            each clip is one of its own when None.
 
     Raises:
-        ValueError: fewer than two clips, arrays of other axes, states and places of other clips or steps, states that
-            are not finite, no clip to fit or to score, or a penalty of 0 or less.
-        TypeError: no arrays, or no whole number.
+        ValueError: fewer than two clips or scenes, arrays of other axes, states and places of other clips or steps,
+            states that are not finite, or a penalty of 0 or less.
+        TypeError: no arrays.
     """
     _check(states, places, "places", penalty)
     _check_places(places)
-    half = _half(len(states), fitted)
-    read, mean = np.empty((2, *places[half:].shape))
+    fitted, scored = halves(_scenes(len(states), scenes))
+    shown, true = places[fitted], places[scored]
+    read, mean = np.empty((2, *true.shape))
     for one in range(places.shape[2]):
-        read[:, :, one], mean[:, :, one] = _read(states, places[:, :, one], half, penalty)
-    true = places[half:]
+        read[:, :, one], mean[:, :, one] = _read(states[fitted], shown[:, :, one], states[scored], penalty)
     missed, guessed = (np.linalg.norm(said - true, axis=-1) for said in (read, mean))
     with np.errstate(invalid="ignore"):
         share = 1 - np.nansum((read - true) ** 2) / np.nansum((mean - true) ** 2)
@@ -68,7 +70,7 @@ def probe_places(
 
 
 def probe_labels(
-    states: np.ndarray, labels: np.ndarray, penalty: float | None = None, fitted: int | None = None
+    states: np.ndarray, labels: np.ndarray, penalty: float | None = None, scenes: np.ndarray | None = None
 ) -> LabelProbe:
     """How well a label can be read from states.
 
@@ -76,18 +78,18 @@ def probe_labels(
         states: (B, T, D) float, all finite.
         labels: (B, T) whole numbers.
         penalty: of PENALTIES or another above 0; None chooses one.
-        fitted: as for `probe_places`.
+        scenes: as for `probe_places`.
 
     Raises:
         ValueError, TypeError: as for `probe_places`.
     """
     _check(states, labels, "labels", penalty)
-    half = _half(len(states), fitted)
+    fitted, scored = halves(_scenes(len(states), scenes))
     classes, kind = np.unique(labels, return_inverse=True)
     kind = kind.reshape(labels.shape)
-    scores, _ = _read(states, np.eye(len(classes))[kind], half, penalty)
-    common = np.bincount(kind[:half].ravel(), minlength=len(classes)).argmax()
-    return LabelProbe(float((scores.argmax(-1) == kind[half:]).mean()), float((kind[half:] == common).mean()))
+    scores, _ = _read(states[fitted], np.eye(len(classes))[kind[fitted]], states[scored], penalty)
+    common = np.bincount(kind[fitted].ravel(), minlength=len(classes)).argmax()
+    return LabelProbe(float((scores.argmax(-1) == kind[scored]).mean()), float((kind[scored] == common).mean()))
 
 
 def from_left_to_right(places: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
@@ -111,24 +113,42 @@ def from_left_to_right(places: np.ndarray, values: np.ndarray | None = None) -> 
     return np.take_along_axis(places if values is None else values, order[..., None], axis=-2)
 
 
-def _half(clips: int, fitted: int | None) -> int:
-    """How many clips are fitted."""
-    if fitted is None:
-        return clips // 2
-    fix = f"give a number from 1 to {clips - 1}"
-    whole_number("fitted", fitted, 1, fix)
-    require(fitted < clips, "fitted", f"leave some of the {clips} clips to be scored", fitted, fix)
-    return fitted
+def halves(scenes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The clips that are fitted, and those that are scored: those of half of the scenes each, drawn by a fixed seed.
+
+    Args:
+        scenes: (B,) the scene that each clip is of.
+    """
+    place = in_random_order(scenes, np.random.default_rng(0))
+    order, fitted = np.argsort(place, kind="stable"), np.count_nonzero(place < (place.max() + 1) // 2)
+    return order[:fitted], order[fitted:]
 
 
-def _read(states: np.ndarray, target: np.ndarray, half: int, penalty: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """What is read of a target (B, T, P) in the second half of the clips, and the mean of the first, both alike."""
-    inputs, wanted = (
-        states[:half].reshape(-1, states.shape[-1]).astype(float),
-        target[:half].reshape(-1, target.shape[-1]),
-    )
+def in_random_order(scenes: np.ndarray, chance: np.random.Generator) -> np.ndarray:
+    """(B,): which one the scene of each clip is, counted from 0, among the scenes in a random order."""
+    kinds, scene = np.unique(scenes, return_inverse=True)
+    return chance.permutation(len(kinds))[scene]
+
+
+def _scenes(clips: int, scenes: np.ndarray | None) -> np.ndarray:
+    """The scene that each clip is of."""
+    if scenes is None:
+        return np.arange(clips)
+    _check_array("scenes", scenes)
+    must, fix = f"have the clips of the states, ({clips},)", "cut both alike"
+    require(scenes.shape == (clips,), "scenes", must, scenes.shape, fix)
+    several, fix = len(np.unique(scenes)) > 1, "one half is fitted, the other scored"
+    require(several, "scenes", "be two at least", 1, fix)
+    return scenes
+
+
+def _read(
+    states: np.ndarray, target: np.ndarray, scored: np.ndarray, penalty: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """What is read from states that are scored, by a map from states to a target (B, T, P), and the target's mean."""
+    inputs, wanted = states.reshape(-1, states.shape[-1]).astype(float), target.reshape(-1, target.shape[-1])
     known = np.isfinite(wanted).all(-1)
-    shape = target[half:].shape
+    shape = (*scored.shape[:2], target.shape[-1])
     if not known.any():
         return np.full(shape, np.nan), np.full(shape, np.nan)
     inputs, wanted = inputs[known], wanted[known]
@@ -136,7 +156,7 @@ def _read(states: np.ndarray, target: np.ndarray, half: int, penalty: float | No
     spread = np.where(spread > 0, spread, 1)
     inputs, wanted = (inputs - middle) / spread, wanted - mean
     (weights,) = _maps(inputs, wanted, [_best_penalty(inputs, wanted) if penalty is None else penalty])
-    return (states[half:] - middle) / spread @ weights + mean, np.broadcast_to(mean, shape)
+    return (scored - middle) / spread @ weights + mean, np.broadcast_to(mean, shape)
 
 
 def _best_penalty(inputs: np.ndarray, wanted: np.ndarray) -> float:

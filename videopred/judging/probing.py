@@ -38,7 +38,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
 
     Taken over the steps from the last observed frame on. At each, the state has read a frame: places and velocities are
     those of the next one, which it predicts, objects from left to right by their places; labels and series are those of
-    the frame.
+    the frame. Maps are fitted on a random half of the scenes, or of the clips where there are none, and scored on the
+    other. The halves are the same each time.
 
     Args:
         path: what `videopred rollout --trace` wrote.
@@ -69,14 +70,14 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     check.require(bool(np.isfinite(states).all()), "TRACE", "hold finite states", f"others in {path}", "train again")
     report: dict[str, Any] = {"clips": clips, "steps": steps, "modules": modules}
     check.require(clips > 1, "TRACE", "hold two clips at least", clips, "roll out more with --first")
-    fitted = _fitted(kept.get(_SCENE), clips)
+    scenes = _scenes(kept, clips)
     moving = {name: kept[f"truth/{name}"][:, first + 1 :][:, :steps] for name in _MOVING if f"truth/{name}" in kept}
     if "positions" in moving:
         places = moving["positions"]
-        report |= {name: _read_moving(name, states, moving[name], places, fitted) for name in moving}
+        report |= {name: _read_moving(name, states, moving[name], places, scenes) for name in moving}
     kinds = _kinds(kept, first, steps)
     for name, labels in kinds.items():
-        report[name] = _from_all_and_each(states, labels, partial(probe_labels, fitted=fitted), "accuracy")
+        report[name] = _from_all_and_each(states, labels, partial(probe_labels, scenes=scenes), "accuracy")
     for name, choices in kept.items():
         if name.startswith("trace/") and choices.dtype.kind in "biu" and choices.ndim == 3 and kinds:
             told = {kind: _told(choices[:, first:].astype(int), labels) for kind, labels in kinds.items()}
@@ -98,27 +99,21 @@ def _from_all_and_each(states: np.ndarray, truth: np.ndarray, probe: Probe, key:
     return {name: _number(value) for name, value in together.items()} | {"modules": [_number(value) for value in each]}
 
 
-def _read_moving(name: str, states: np.ndarray, values: np.ndarray, places: np.ndarray, fitted: int) -> dict[str, Any]:
+def _read_moving(
+    name: str, states: np.ndarray, values: np.ndarray, places: np.ndarray, scenes: np.ndarray
+) -> dict[str, Any]:
     """What a probe reads of the places or velocities of objects, which are told apart by their places."""
-    read = _from_all_and_each(states, from_left_to_right(places, values), partial(probe_places, fitted=fitted), "r2")
+    read = _from_all_and_each(states, from_left_to_right(places, values), partial(probe_places, scenes=scenes), "r2")
     unit = "px_per_frame" if name == "velocities" else "px"
     return {key.replace("px", unit): value for key, value in read.items()}
 
 
-def _fitted(scenes: np.ndarray | None, clips: int) -> int:
-    """How many of the clips are fitted, from the first on: half, or about as many if that would part a scene's films.
-
-    Args:
-        scenes: (B,) the scene that each clip is of, those of a scene behind one another; None where there are none.
-        clips: B.
-    """
-    half = clips // 2
-    if scenes is None:
-        return half
-    ends = np.flatnonzero(np.diff(scenes)) + 1
+def _scenes(kept: dict[str, np.ndarray], clips: int) -> np.ndarray:
+    """(B,) the scene that each clip is of; where there are none, each clip is one of its own."""
+    scenes = kept.get(_SCENE, np.arange(clips))
     fix = "roll out more clips with --first, since films of one scene are alike"
-    check.require(len(ends) > 0, "TRACE", "hold clips of two scenes at least", "1", fix)
-    return int(ends[np.abs(ends - half).argmin()])
+    check.require(len(np.unique(scenes)) > 1, "TRACE", "hold clips of two scenes at least", "1", fix)
+    return scenes
 
 
 def _kinds(kept: dict[str, np.ndarray], first: int, steps: int) -> dict[str, np.ndarray]:
