@@ -153,6 +153,31 @@ def test_choices_that_only_tell_clips_apart_tell_as_much_as_by_chance(tmp_path):
     assert told["nmi_by_chance"] == told["nmi"]
 
 
+@pytest.mark.parametrize("films", [1, 3])
+def test_what_a_label_of_scenes_in_an_order_tells_by_chance_is_a_matter_of_how_many_they_are(tmp_path, films):
+    """Choices are the label, of which the first third of 24 scenes has one value, and so on.
+
+    By chance, Wilks' theorem says about 4 degrees of freedom / (2 · 24 scenes), over an entropy of ln 3. Shuffled clips
+    would tell a third of it where scenes have three. The order of the clips is of no matter.
+    """
+    clips = 24 * films
+    label = np.repeat(np.arange(3), clips // 3)
+    known, chance = {"labels/kind": label}, np.random.default_rng(2)
+    if films > 1:
+        known["labels/scene"] = np.arange(clips) // films
+    states, schema = chance.standard_normal((clips, STEPS, 2, D)), np.stack([label, label * 0], -1)
+    schema = np.repeat(schema[:, None], STEPS, axis=1)
+    told = probe_trace(kept(tmp_path / "t.npz", known, states, schema=schema))["schema"]["labels/kind"]
+    assert (told["nmi"], told["purity"]) == (1, 1)
+    assert told["nmi_by_chance"] == pytest.approx(4 / (2 * 24) / np.log(3), abs=0.03)
+    assert told["purity_by_chance"] < 0.6
+    if films > 1:
+        mixed = chance.permutation(clips)
+        known = {name: values[mixed] for name, values in known.items()}
+        again = probe_trace(kept(tmp_path / "mixed.npz", known, states, schema=schema[mixed]))
+        assert again["schema"]["labels/kind"] == told
+
+
 def test_what_cannot_be_read_of_places_that_stay_is_null(tmp_path):
     states = np.random.default_rng(0).standard_normal((B, STEPS, K, D))
     report = probe_trace(kept(tmp_path / "t.npz", {"positions": np.zeros((B, CONTEXT + HORIZON, 1, 2))}, states))

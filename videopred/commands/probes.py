@@ -15,7 +15,7 @@ _MEANINGS = {
     "error_px": "mean distance in px of the positions read from the true ones; mean_error_px: the same for that guess",
     "error_px_per_frame": "the same of velocities",
     "accuracy": "share of labels read correctly; commonest: the same if the most common label is always said",
-    "nmi": "normalised mutual information of choices and label, from 0 to 1; nmi_by_chance: with labels of other clips",
+    "nmi": "normalised mutual information of choices and label, from 0 to 1; nmi_by_chance: with shuffled labels",
     "purity": "share of steps with the most common label among those with the same choices; likewise by chance",
     "modules": "r2, accuracy or nmi of each module alone",
 }

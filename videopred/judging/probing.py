@@ -10,7 +10,7 @@ import numpy as np
 
 from videopred import check
 from videopred.eval.information import mutual_information, patterns, purity
-from videopred.eval.probe import from_left_to_right, probe_labels, probe_places
+from videopred.eval.probe import from_left_to_right, in_random_order, probe_labels, probe_places
 from videopred.files import whole_npz
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ _MOST_KINDS = 50
 """A label with more values than this is a number, not a label."""
 _MOVING = ("positions", "velocities")
 _SCENE = "truth/labels/scene"
-_OTHERS = 20
-"""How many clips away the labels are at most that choices tell about by chance."""
+_SHUFFLES = 20
+"""How often labels are shuffled to see what choices tell about them by chance."""
 
 
 def known_of(file: "ClipSource", part: str, clips: Sequence[int], frames: int) -> dict[str, np.ndarray]:
@@ -80,7 +80,7 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         report[name] = _from_all_and_each(states, labels, partial(probe_labels, scenes=scenes), "accuracy")
     for name, choices in kept.items():
         if name.startswith("trace/") and choices.dtype.kind in "biu" and choices.ndim == 3 and kinds:
-            told = {kind: _told(choices[:, first:].astype(int), labels) for kind, labels in kinds.items()}
+            told = {kind: _told(choices[:, first:].astype(int), labels, scenes) for kind, labels in kinds.items()}
             report[name.removeprefix("trace/")] = told
     must, fix = "hold positions, or labels that differ", "roll out clips of `videopred generate`, or more of them"
     check.require("positions" in report or bool(kinds), "TRACE", must, f"none in {path}", fix)
@@ -134,11 +134,17 @@ def _kinds(kept: dict[str, np.ndarray], first: int, steps: int) -> dict[str, np.
     return kinds
 
 
-def _told(choices: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
-    """What choices (B, T, K) of modules tell about labels (B, T); and by chance, about those of other clips."""
+def _told(choices: np.ndarray, labels: np.ndarray, scenes: np.ndarray) -> dict[str, Any]:
+    """What choices (B, T, K) of modules tell about labels (B, T); and by chance, once scenes have those of others.
+
+    Whole scenes, since clips of a scene are alike; in a random order, since scenes that are near may have equal labels.
+    """
+    by_scene, chance = np.argsort(scenes, kind="stable"), np.random.default_rng(0)
+    choices, labels, scenes = choices[by_scene], labels[by_scene], scenes[by_scene]
+    orders = [np.argsort(in_random_order(scenes, chance), kind="stable") for _ in range(_SHUFFLES)]
+    others = [labels[order].ravel() for order in orders]
     modules, truth = choices.reshape(-1, choices.shape[-1]), labels.ravel()
     together = patterns(modules)
-    others = [np.roll(labels, clips, axis=0).ravel() for clips in range(1, min(len(labels), _OTHERS + 1))]
     return {
         "nmi": _number(mutual_information(together, truth)),
         "nmi_by_chance": _number(fmean(mutual_information(together, other) for other in others)),
