@@ -300,7 +300,7 @@ def test_of_another_core_and_its_decoder_nothing_is_said_that_was_said_of_the_pa
         "model.decoder.kind": "Ours; in scoff-balls4 it is files.",
     }
     assert run.summary == "SCOFF on four balls (SCOFF, section 5), with core rims."
-    again = asked._replace(whole=run).with_flags(PredictorConfig(core=GRUConfig()), run.training)
+    again = asked._replace(unscaled=run).with_flags(PredictorConfig(core=GRUConfig()), run.training)
     assert again.summary == "SCOFF on four balls (SCOFF, section 5), with core gru."
 
 
