@@ -15,6 +15,7 @@ from training_runs import learner
 from videopred.checkpoint import DataRecord
 from videopred.files import write_json
 from videopred.run_files import aside as beside
+from videopred.training.aside import bring_back
 from videopred.training.folder import RunFolder
 from videopred.training.provenance import provenance
 from videopred.training.resuming import read_settings
@@ -162,10 +163,71 @@ def test_a_run_that_holds_another_is_not_replaced(folder):
     RunFolder(folder.path / "inner").begin(CONFIG, "cpu", overwrite=False)
     before = files_of(folder.path)
     with pytest.raises(
-        ValueError, match=r"--out must hold no other run, .* got .*/run, which holds .*/run/inner; move"
+        ValueError, match=r"--out must hold nothing but a run, .* got .*/run, which holds inner/\.lock, inner/run\.json"
     ):
         RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=True)
     assert files_of(folder.path) == before
+
+
+@pytest.mark.parametrize("name", ["notes.md", "checkpoints/mine.ckpt", "logs/today/plot.png"])
+def test_notes_in_a_run_are_not_replaced_with_it(folder, name):
+    folder.end("finished", 5)
+    (folder.path / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder.path / name).write_text("three weeks of work")
+    before = files_of(folder.path)
+    with pytest.raises(
+        ValueError, match=rf"--out must hold nothing but a run, .* got .*/run, which holds {name}; move"
+    ):
+        RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=True)
+    assert files_of(folder.path) == before
+
+
+def test_notes_in_a_run_that_has_saved_nothing_do_not_go_with_it(folder):
+    """The one that it was to replace waits until they are elsewhere."""
+    folder.end("finished", 5)
+    second = RunFolder(folder.path)
+    second.begin(CONFIG, "cuda:1", overwrite=True)
+    (folder.path / "notes.md").write_text("what I tried")
+    second.end("failed", 0)
+    assert (folder.path / "notes.md").read_text() == "what I tried"
+    (folder.path / "notes.md").unlink()
+    bring_back(folder.path)
+    assert record(folder)["device"] == "cuda:3"
+
+
+@pytest.mark.parametrize("others", [{}, {"thesis.tex": "three years of work"}])
+def test_a_folder_with_the_settings_of_another_program_is_not_replaced(tmp_path, others):
+    project = tmp_path / "project"
+    write_json(project / "settings.json", {"editor.tabSize": 4})
+    for name, content in others.items():
+        (project / name).write_text(content)
+    before = files_of(project)
+    with pytest.raises(
+        ValueError, match=r"--out must be a run folder or new, got .*/project; choose another --out; only"
+    ):
+        RunFolder(project).begin(CONFIG, "cpu", overwrite=True)
+    assert files_of(project) == before
+
+
+def test_a_run_whose_settings_are_damaged_is_replaced_with_all_that_training_left(folder):
+    folder.end("finished", 5)
+    (folder.path / "settings.json").write_text("{")
+    left = (
+        *(
+            "run.json.damaged",
+            "log.txt",
+            "profile.json",
+            "logs/metrics.csv",
+            "tensorboard/events.out.tfevents.7.vm.9.0",
+        ),
+        *("checkpoints/best.ckpt.damaged", "checkpoints/update-0001000.ckpt", "checkpoints/.last.ckpt.vm.3.a.partial"),
+        *(".run.json.vm.3.a.partial", "wandb/run-2/files/output.log", "logs/.DS_Store"),
+    )
+    for name in left:
+        (folder.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder.path / name).write_text("")
+    RunFolder(folder.path).begin(CONFIG, "cuda:1", overwrite=True)
+    assert (record(folder)["device"], set(left) & set(os.listdir(folder.path))) == ("cuda:1", set())
 
 
 def test_a_run_that_a_link_leads_to_is_replaced_where_it_is(tmp_path):

@@ -134,9 +134,10 @@ def test_a_run_is_replaced_only_on_request(data, run, tmp_path):
     assert (run / "settings.json").read_bytes() == settings
     mine = tmp_path / "mine"
     train(data, tiny_model("lstm"), tiny_training(), out=mine, device="cpu")
-    (mine / "old notes.txt").write_text("")
+    (mine / "profile.json").write_text("")
     train(data, tiny_model("gru"), tiny_training(), out=mine, device="cpu", overwrite=True)
     assert load_run(mine).config == tiny_model("gru")
+    assert not (mine / "profile.json").exists()
     assert [path.name for path in mine.parent.iterdir()] == ["mine"]
 
 

@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
-from videopred.run_files import SETTINGS, aside
+from videopred.run_files import aside
 from videopred.training.locking import FolderLock
-from videopred.training.places import is_unbegun
+from videopred.training.places import foreign_files
 
 
 def bring_back(out: Path) -> None:
@@ -28,7 +28,7 @@ def bring_back(out: Path) -> None:
 def settle_place(out: Path, lock: FolderLock) -> None:
     """Leave one run of two: the new one if it has saved something, else the one that was set aside.
 
-    Where something else has come to lie at their place, such as runs from several seeds, nothing is changed.
+    Where something else has come to lie at their place, such as notes or runs from several seeds, nothing is changed.
 
     Args:
         out: their place.
@@ -40,6 +40,6 @@ def settle_place(out: Path, lock: FolderLock) -> None:
     with lock.lifted():
         if any((place / "checkpoints").glob("*.ckpt")):
             shutil.rmtree(old)
-        elif not place.exists() or is_unbegun(place) or list(place.rglob(SETTINGS)) == [place / SETTINGS]:
+        elif not place.is_file() and not foreign_files(place):
             shutil.rmtree(place, ignore_errors=True)
             old.rename(place)

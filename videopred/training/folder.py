@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.checkpoint import RunConfig
+from videopred.checkpoint import RunConfig, run_settings
 from videopred.files import write_json
 from videopred.run_files import LOCK, RECORD, SETTINGS, aside
 from videopred.training.aside import bring_back, settle_place
 from videopred.training.locking import FolderLock
-from videopred.training.places import check_free, is_unbegun
+from videopred.training.places import check_free, foreign_files, is_unbegun
 from videopred.training.processes import is_first
 from videopred.training.provenance import TimeSpent, now, provenance
 
@@ -57,7 +57,7 @@ class RunFolder:
 
         Raises:
             FileExistsError: a run is there, and `overwrite` is false.
-            ValueError: something else is there, or a run that another process trains, or one that holds another.
+            ValueError: something else is there, or a run that another process trains, or one with other files in it.
             OSError: it cannot be made.
             UnicodeEncodeError: a name that it must tell is no text.
         """
@@ -98,12 +98,24 @@ class RunFolder:
         self._write(record)
 
     def _check_replaceable(self) -> None:
-        """Refuse to replace what is no run, and a run that holds another, which would go with it."""
+        """Refuse to replace what is no run, and a run that holds something else, which would go with it."""
         fix = "choose another --out; only run folders are replaced"
-        check.require((self.path / SETTINGS).is_file(), "--out", "be a run folder or new", self.path, fix)
-        inner = [str(found.parent) for found in self.path.rglob(SETTINGS) if found.parent != self.path]
-        got, fix = f"{self.path}, which holds {', '.join(inner)}", "move that elsewhere, or choose another --out"
-        check.require(not inner, "--out", "hold no other run, which would go with it", got, fix)
+        check.require(self._is_run(), "--out", "be a run folder or new", self.path, fix)
+        foreign = foreign_files(self.path)
+        named = f"{', '.join(foreign[:3])}{', …' if foreign[3:] else ''}"
+        fix = "move that elsewhere, or choose another --out"
+        must, got = "hold nothing but a run, as all in it would go", f"{self.path}, which holds {named}"
+        check.require(not foreign, "--out", must, got, fix)
+
+    def _is_run(self) -> bool:
+        """Whether the folder has the settings of a run; damaged ones are, beside a record, for other programs too call
+        theirs settings.json."""
+        if not (self.path / SETTINGS).is_file():
+            return False
+        with suppress(check.FaultyFileError):
+            run_settings(self.path)
+            return True
+        return (self.path / RECORD).is_file()
 
     def _clear(self, keep: bool) -> None:
         """Take away what was begun; of a folder that was there before, keep it."""

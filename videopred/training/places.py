@@ -5,11 +5,20 @@ Nothing here loads torch, so that what is wrong is said before anything is made.
 
 import json
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from videopred import check
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import LOCK, SETTINGS, SUMMARY, data_name
+from videopred.run_files import LOCK, RECORD, SETTINGS, SUMMARY, data_name
+
+_OF_A_RUN = (
+    *(SETTINGS, RECORD, f"{RECORD}.damaged", LOCK, "log.txt", "profile.json", "logs/metrics.csv"),
+    *(f"checkpoints/{name}.ckpt*" for name in ("best", "last", "previous", "next", "update-*")),  # and damaged ones
+    *("tensorboard/*", "wandb/*"),
+    *(".*.partial", "*/.*.partial", "*.DS_Store"),  # what a killed process and macOS leave
+)
+"""Patterns of what training puts into the folder of a run, of which a star also takes the names of folders."""
 
 
 def usual_folder(data: Path, model: PredictorConfig) -> Path:
@@ -26,6 +35,13 @@ def is_unbegun(out: Path) -> bool:
     """Whether a folder holds no file but a lock: it is empty, or of a training that was killed as it began."""
     there = (found for found in out.rglob("*") if found.is_symlink() or not found.is_dir())
     return out.is_dir() and all(found.name == LOCK for found in there)
+
+
+def foreign_files(out: Path) -> list[str]:
+    """What lies in the folder of a run that no training put there, such as notes or another run, by its place in it."""
+    there = (found for found in out.rglob("*") if found.is_symlink() or not found.is_dir())
+    names = sorted(found.relative_to(out).as_posix() for found in there)
+    return [name for name in names if not any(fnmatchcase(name, pattern) for pattern in _OF_A_RUN)]
 
 
 def check_free(out: Path, overwrite: bool) -> None:
