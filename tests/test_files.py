@@ -1,6 +1,7 @@
 """Files and folders written whole or not at all."""
 
 import os
+import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from tiny_runs import no_file_longer_than
 
+from videopred import check
 from videopred.check import FaultyFileError
 from videopred.files import (
     read_json,
@@ -20,6 +22,7 @@ from videopred.files import (
     write_json,
     write_text,
 )
+from videopred.systems import home_of_processes
 
 
 def names(folder: Path) -> list[str]:
@@ -31,7 +34,7 @@ def test_the_file_appears_at_the_end_in_a_folder_that_is_made(tmp_path):
     with whole_file(path) as partial:
         partial.write_text("new")
         assert partial.parent == path.parent, "renaming must not cross disks"
-        assert partial.name == f".file.txt.{os.getpid()}.partial"
+        assert re.fullmatch(rf"\.file\.txt\.{home_of_processes()}-{os.getpid()}-[0-9a-f]+\.partial", partial.name)
         assert not path.exists()
     assert path.read_text() == "new"
     assert names(path.parent) == ["file.txt"]
@@ -183,16 +186,47 @@ def test_two_files_at_once_do_not_meet(tmp_path):
     assert [(tmp_path / name).read_text() for name in names(tmp_path)] == ["a", "b"]
 
 
-def test_what_dead_processes_left_of_the_same_file_is_cleared_away(tmp_path):
-    with subprocess.Popen(["true"]) as dead:
+def left_by(process: int | str, name: str, ending: str = "partial", home: str | None = None) -> str:
+    """The hidden name under which a process writes to a file."""
+    return f".{name}.{home or home_of_processes()}-{process}-a1.{ending}"
+
+
+@pytest.fixture
+def dead() -> int:
+    """The number of a process that has ended."""
+    with subprocess.Popen(["true"]) as process:
         pass
-    mine = {".f[1].txt.1.partial", ".f[1].txt.x.partial"}  # process 1 always lives; the second is no process
-    others = {f".g.txt.{dead.pid}.partial", f"f[1].txt.{dead.pid}.partial"}
-    for name in (f".f[1].txt.{dead.pid}.partial", *mine, *others):
+    return process.pid
+
+
+def test_what_dead_processes_left_of_the_same_file_is_cleared_away(tmp_path, dead):
+    mine = {left_by(1, "f[1].txt"), left_by("x", "f[1].txt")}  # process 1 always lives; the second is no process
+    others = {left_by(dead, "g.txt"), left_by(dead, "f[1].txt")[1:]}
+    for name in (left_by(dead, "f[1].txt"), *mine, *others):
         (tmp_path / name).write_text("half")
     with whole_file(tmp_path / "f[1].txt") as partial:
         partial.write_text("new")
     assert set(names(tmp_path)) == {"f[1].txt", *mine, *others}
+
+
+def test_what_a_process_elsewhere_writes_to_the_same_file_stays(tmp_path, dead):
+    """Its number says nothing here, also in a container with the name of this machine."""
+    other = tmp_path / left_by(dead, "f.txt", home="12ab34cd")
+    other.write_text("half")
+    write_text(tmp_path / "f.txt", "new")
+    assert other.read_text() == "half"
+
+
+def test_a_process_of_the_same_number_writes_beside_not_into_the_same_file(tmp_path):
+    with whole_file(tmp_path / "f.txt") as first, whole_file(tmp_path / "f.txt") as second:
+        first.write_text("first")
+        second.write_text("second")
+        assert first.read_text() == "first"
+    assert (tmp_path / "f.txt").read_text() == "first"  # which ends last
+
+
+def test_no_name_beside_is_too_long_for_a_disk(tmp_path):
+    write_text(check.absent("--out", tmp_path / ("a" * 222), False), "new")
 
 
 def test_a_folder_appears_at_the_end_in_place_of_the_old(tmp_path):
@@ -242,12 +276,11 @@ def test_a_folder_that_cannot_take_its_name_gives_the_old_one_back(tmp_path, mon
     assert names(tmp_path) == ["films"]
 
 
-def test_folders_that_dead_processes_left_are_cleared_away(tmp_path):
-    with subprocess.Popen(["true"]) as dead:
-        pass
-    left = tmp_path / f".films.{dead.pid}.partial"
-    left.mkdir()
-    (left / "half").write_text("half")
+def test_folders_that_dead_processes_left_are_cleared_away(tmp_path, dead):
+    left, replaced = (tmp_path / left_by(dead, "films", ending) for ending in ("partial", "replaced"))
+    for folder in (left, replaced):
+        folder.mkdir()
+        (folder / "half").write_text("half")
     with whole_folder(tmp_path / "films") as partial:
-        assert names(tmp_path) == [partial.name]
+        assert names(tmp_path) == sorted([partial.name, replaced.name]), "the second may hold all that there was"
     assert names(tmp_path) == ["films"]

@@ -67,6 +67,19 @@ def test_nobody_is_interrupted_by_being_asked_whether_he_lives(windows):
     assert systems.is_alive(os.getpid())
 
 
+def test_where_numbers_of_processes_hold_is_told_by_the_machine_and_the_container(monkeypatch):
+    homes = []
+    for name, namespace in (("one", "pid:[3]"), ("two", "pid:[3]"), ("one", "pid:[4]")):
+        monkeypatch.setattr("platform.node", lambda name=name: name)
+        monkeypatch.setattr("os.readlink", lambda path, namespace=namespace: namespace)
+        homes.append(systems.home_of_processes())
+        assert systems.home_of_processes() == homes[-1]
+    monkeypatch.setattr("os.readlink", lambda path: (_ for _ in ()).throw(FileNotFoundError(path)))  # not on Linux
+    homes.append(systems.home_of_processes())
+    assert len(set(homes)) == 4
+    assert {len(home) for home in homes} == {8}
+
+
 def test_windows_tells_of_a_reader_who_has_gone_in_its_own_way(monkeypatch):
     told, others = OSError(errno.EINVAL, "Invalid argument"), OSError(errno.EINVAL, "Invalid argument", "data.h5")
     assert systems.is_broken_pipe(BrokenPipeError())

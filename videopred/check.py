@@ -17,7 +17,7 @@ from typing import Any
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY, looks_like_run
 from videopred.spelling import nearest, nearest_path, nearest_run
 
-_NAME, _ADDED = 255, 25  # bytes of a name that disks take; of what files that come and go beside it add to it
+_NAME, _ADDED = 255, 33  # bytes of a name that disks take; of what files that come and go beside it add to it
 
 
 def complaint(argument: str, must: str, got: Any, fix: str) -> str:

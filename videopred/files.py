@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import secrets
 import shutil
 import tokenize
 import zipfile
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.systems import is_alive
+from videopred.systems import home_of_processes, is_alive
 
 DAMAGED_ARRAY = (ValueError, TypeError, KeyError, EOFError, SyntaxError, tokenize.TokenError)
 """What NumPy raises where the head of an array is damaged, which it reads as Python."""
@@ -30,8 +31,8 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
 
     The folder is made, and goes away again if nothing comes of it; what was at `path` is replaced at the very end. A
     link stays, and the file comes to where it leads, such as another disk. A killed process leaves the temporary file,
-    `.<name>.<process>.partial`, and never half a file under the final name; whoever writes the same file next clears it
-    away.
+    `.<name>.<machine>-<process>-<random>.partial`, and never half a file under the final name; whoever writes the same
+    file next on that machine clears it away.
 
     Args:
         path: the file to make.
@@ -41,10 +42,10 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    partial = _beside(target, "partial")
     with told_of(path, argument=argument), _folders_of(target):
         try:
-            _clear(target)
+            _clear(target, "partial")
             yield partial
             partial.replace(target)
         finally:
@@ -141,8 +142,8 @@ def whole_npz(argument: str, path: Path, fix: str) -> Iterator[None]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """A new folder beside `path` to fill; it becomes `path` if the block ends well, else it goes away.
 
-    What was at `path` is replaced at the very end. A killed process leaves `.<name>.<process>.partial`, and never half
-    of the files under the final name.
+    What was at `path` is replaced at the very end. A killed process leaves a hidden folder as `whole_file` does, and
+    never half of the files under the final name.
 
     Args:
         path: the folder to make.
@@ -150,11 +151,10 @@ def whole_folder(path: Path) -> Iterator[Path]:
     Raises:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    replaced = path.with_name(f".{path.name}.{os.getpid()}.replaced")
+    partial, replaced = _beside(path, "partial"), _beside(path, "replaced")
     with told_of(path, "folder"), _folders_of(path):
         try:
-            _clear(path)
+            _clear(path, "partial")
             partial.mkdir()
             yield partial
             with suppress(FileNotFoundError):
@@ -166,6 +166,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
                     replaced.replace(path)
                 raise
             shutil.rmtree(replaced, ignore_errors=True)
+            _clear(path, "replaced")  # not before, for what was there may be in one of them alone
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
@@ -208,12 +209,17 @@ def _folders_of(path: Path) -> Iterator[None]:
         raise
 
 
-def _clear(path: Path) -> None:
-    """Remove what dead processes left of the same file."""
-    for partial in path.parent.glob(f".{escape(path.name)}.*.partial"):
-        process = partial.name.removesuffix(".partial").rpartition(".")[2]
+def _beside(path: Path, ending: str) -> Path:
+    """A hidden name beside a path that no other process takes, here or on another machine with the same disk."""
+    return path.with_name(f".{path.name}.{home_of_processes()}-{os.getpid()}-{secrets.token_hex(3)}.{ending}")
+
+
+def _clear(path: Path, ending: str) -> None:
+    """Remove what dead processes of this machine left of the same file; those of another cannot be asked."""
+    for left in path.parent.glob(f".{escape(path.name)}.{home_of_processes()}-*-*.{ending}"):
+        process = left.name.split("-")[-2]
         if process.isdecimal() and not is_alive(int(process)):
-            if partial.is_dir():
-                shutil.rmtree(partial)
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)  # another process may be at it
             else:
-                partial.unlink(missing_ok=True)
+                left.unlink(missing_ok=True)

@@ -2,12 +2,15 @@
 
 import errno
 import os
+import platform
 import re
 import shlex
 import signal
 import subprocess
 import sys
+import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -85,6 +88,17 @@ def is_alive(process: int) -> bool:
     except OSError:  # another user's
         pass
     return True
+
+
+def home_of_processes() -> str:
+    """Eight digits that stand for where numbers of processes hold: this machine, or a container on it.
+
+    Containers have processes of the same numbers, and may have the name of their machine.
+    """
+    name = platform.node()
+    with suppress(OSError):  # of Linux alone
+        name += os.readlink("/proc/self/ns/pid")
+    return f"{zlib.crc32(name.encode()):08x}"
 
 
 def popen_without_ctrl_c() -> dict[str, Any]:
