@@ -21,6 +21,7 @@ SHARED = {
     "files",
     "frames",
     "interrupt",
+    "printable",
     "run_files",
     "run_record",
     "settings",
@@ -30,7 +31,7 @@ SHARED = {
 
 ROOMS: dict[str, set[str]] = {
     "": set(),
-    "check": {"run_files", "spelling"},
+    "check": {"printable", "run_files", "spelling"},
     "run_files": set(),
     "run_record": {"check", "files", "run_files"},
     "spelling": {"run_files"},
@@ -45,6 +46,7 @@ ROOMS: dict[str, set[str]] = {
     "addresses": {"check", "user_errors"},
     "user_errors": set(),
     "amounts": set(),
+    "printable": set(),
     "interrupt": set(),
     "flags": SHARED | {"flags", "models", "experiments", "training", "weights"},
     "experiments": SHARED | {*SHELVES, "command_lines", "experiments"},
@@ -192,6 +194,7 @@ LIGHT = {
     "explaining",
     "files",
     "interrupt",
+    "printable",
     "processes",
     "run_files",
     "run_record",

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from videopred.printable import printable
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY, looks_like_run
 from videopred.spelling import nearest, nearest_path, nearest_run
 
@@ -26,12 +27,13 @@ def complaint(argument: str, must: str, got: Any, fix: str) -> str:
     Args:
         argument: name as the user typed it, e.g. `--context`.
         must: what would have been right, e.g. `be at least 1`.
-        got: the offending value; shown as it prints, in one line, cut at 300 characters.
+        got: the offending value; shown as it prints, in one line, cut at 300 characters. What in any part cannot be
+            printed, as names of files may hold, is shown as an escape.
         fix: what the user can do now.
     """
     shown = re.sub(r"\s*\n\s*", " ", str(got))
     shown = shown if len(shown) <= 300 else shown[:297] + "..."
-    return f"{argument} must {must}, got {shown}; {fix}"
+    return printable(f"{argument} must {must}, got {shown}; {fix}")
 
 
 def require(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:

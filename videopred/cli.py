@@ -38,6 +38,7 @@ from videopred.commands import (
 )
 from videopred.datasets import DATASETS, read_recipe
 from videopred.flags import model_flags
+from videopred.printable import printable_lines
 
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "to begin with": {
@@ -107,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 def _end(said: str, status: int) -> NoReturn:
     """Say one line, whether or not anybody reads it, and exit."""
     with suppress(OSError):
-        print(f"videopred: {said}", file=sys.stderr)
+        print(f"videopred: {printable_lines(said)}", file=sys.stderr)
     _exit(status)
 
 

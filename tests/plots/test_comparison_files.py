@@ -45,6 +45,16 @@ def test_a_comparison_becomes_four_files_and_the_same_ones_again(tmp_path):
     assert b"<svg" in contents[0][3]
 
 
+def test_names_of_rows_and_data_that_cannot_be_printed_are_escapes_in_a_comparison(tmp_path):
+    scores = replace(scores_of("model", "copy last"), file="folder/\u202ea.h5")
+    path = tmp_path / "c.md"
+    save_comparison(compare({"g\x1br\nu": scores}), {".md": path})
+    text = path.read_text()
+    assert "| g\\x1br\\nu |" in text
+    assert "\\u202ea.h5" in text
+    assert text.replace("\n", "").isprintable()
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_a_comparison_looks_the_same_whatever_style_a_user_has(style, tmp_path):
     def drawn() -> list[bytes]:

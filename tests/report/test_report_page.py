@@ -33,6 +33,15 @@ def two(tmp_path) -> Path:
     return tmp_path
 
 
+def test_names_that_cannot_be_printed_are_escapes(tmp_path):
+    made_up_run(tmp_path / "eno\u202e", LOG, {"state": "done\x1b"})
+    page_of(tmp_path, "eno\u202e")
+    text = (tmp_path / "page.html").read_text()
+    assert "<title>eno\\u202e – videopred</title>" in text
+    assert "done\\x1b" in text
+    assert text.replace("\n", "").isprintable()
+
+
 def test_validation_losses_stand_side_by_side(two):
     (chart,) = [chart for chart in page_of(two, "one", "other").charts if chart.startswith("validation loss")]
     assert chart == "validation loss (bce) over the updates: one from 7.25 to 7.75; other from 7.25 to 7.75"

@@ -11,6 +11,7 @@ from typing import Any
 
 from videopred.command_lines import Words
 from videopred.files import json_text
+from videopred.printable import printable, printable_lines
 from videopred.typed_commands import typed_command
 
 _GOES_ON = ContextVar("_GOES_ON", default=False)
@@ -32,12 +33,12 @@ def print_rows(rows: Mapping[str, Any]) -> None:
 
     On a terminal, values that are too long for it go on in their column; elsewhere a row is one line.
     """
-    flat = dict(_flat(rows))
+    flat = {printable(name): value for name, value in _flat(rows)}
     width = max(map(len, flat))
     columns = shutil.get_terminal_size().columns - width - 4 if sys.stdout.isatty() else sys.maxsize
     for name, value in flat.items():
         lines = textwrap.wrap(value, max(columns, 20), break_long_words=False, break_on_hyphens=False) or [""]
-        print(f"  {name.ljust(width)}  " + f"\n{' ' * (width + 4)}".join(lines))
+        print(f"  {name.ljust(width)}  " + f"\n{' ' * (width + 4)}".join(map(printable, lines)))
 
 
 def _flat(rows: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -56,7 +57,7 @@ def print_files(paths: Sequence[Path], as_json: bool) -> None:
         print_json({"files": [str(path) for path in paths]})
         return
     for path in paths:
-        print(f"wrote {path}")
+        print(f"wrote {printable(str(path))}")
 
 
 def print_found(content: Mapping[str, Any], paths: Sequence[Path], as_json: bool, table: str | None = None) -> None:
@@ -64,7 +65,7 @@ def print_found(content: Mapping[str, Any], paths: Sequence[Path], as_json: bool
     if as_json:
         print_json({**content, "files": [str(path) for path in paths]} if paths else content)
         return
-    print_rows(content) if table is None else print(table, end="\n\n")
+    print_rows(content) if table is None else print(printable_lines(table), end="\n\n")
     print_files(paths, False)
 
 

@@ -23,6 +23,7 @@ from videopred.eval.plausibility_settings import asked_of_films
 from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, kinds_markdown, kinds_table
 from videopred.eval.text import csv_text, without_nan
 from videopred.files import json_text, write_all
+from videopred.printable import printable_lines
 
 
 class ComparedModel(NamedTuple):
@@ -202,6 +203,6 @@ class PlausibilityComparison:
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        texts = (json_text(self.to_dict()), self.to_csv(), self.markdown())
+        texts = (json_text(self.to_dict()), self.to_csv(), printable_lines(self.markdown()))
         paths = [folder / name for name in COMPARED_FILES]
         return write_all(dict(zip(paths, texts, strict=True)), overwrite=overwrite)

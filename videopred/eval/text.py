@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from videopred.printable import printable
+
 
 class Block(NamedTuple):
     """A table, of which `aligned` and `markdown` make text."""
@@ -25,6 +27,7 @@ def aligned(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Seq
 def aligned_lines(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     """Lines, of which the columns at these places, counted from 0, stand flush left and the others flush right."""
     columns = []
+    lines = [[printable(cell) for cell in line] for line in lines]
     for place, column in enumerate(zip(*lines, strict=True)):
         width = max(map(_width, column))
         gaps = [" " * (width - _width(cell)) for cell in column]
@@ -47,7 +50,7 @@ def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Se
 
 def _cell(text: str) -> str:
     """A cell of a table of Markdown, in which a bar would begin the next one."""
-    return text.strip().replace("|", r"\|")
+    return printable(text.strip()).replace("|", r"\|")
 
 
 def csv_text(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:

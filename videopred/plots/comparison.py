@@ -14,6 +14,7 @@ from videopred.files import write_all
 from videopred.plots.curves import draw_curves
 from videopred.plots.points import draw_points
 from videopred.plots.score_panel import Curve, ScorePanel, over_steps
+from videopred.printable import printable_lines
 from videopred.rendering.canvas import figure_bytes, our_style
 
 
@@ -43,7 +44,7 @@ def save_comparison(
 def _content(comparison: Comparison | DataComparison, ending: str, curves: bool) -> bytes | str:
     """What goes into the file with that ending."""
     if ending == ".md":
-        return comparison.markdown()
+        return printable_lines(comparison.markdown())
     if ending == ".csv":
         return comparison.to_csv()
     return figure_bytes(draw_comparison(comparison, curves=curves), ending[1:])

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from videopred.palette import INK
+from videopred.printable import printable_lines
 from videopred.rendering.fonts import fonts
 
 TIME = "frame; the rollout begins at the dashed line"
@@ -40,11 +41,11 @@ def hue(color: Sequence[int] | np.ndarray) -> tuple[float, float, float]:
 
 
 def literal(text: str) -> str:
-    """Text of a user as it stands, without the formulas that matplotlib sees between dollars.
+    """Text of a user as it stands, without the formulas that matplotlib sees between dollars, nor what no SVG may hold.
 
     A name that begins with _ is behind a character without width, or matplotlib leaves it out of legends.
     """
-    return ("\u200b" if text.startswith("_") else "") + text.replace("$", r"\$")
+    return ("\u200b" if text.startswith("_") else "") + printable_lines(text).replace("$", r"\$")
 
 
 def empty_figure(width: float, height: float) -> Figure:

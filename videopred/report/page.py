@@ -15,6 +15,7 @@ from videopred.eval.plausibility_text import NO_LABELS
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import Protocol
 from videopred.files import whole_file
+from videopred.printable import printable_lines
 from videopred.rendering import OF_CHANGES, USUAL_ROWS, check_rows
 from videopred.report.charts import Line, line_chart, styles
 from videopred.report.clips import bytes_of
@@ -120,7 +121,7 @@ def write_report(
 
 
 def set_page(sections: Sequence[Section], compared: Compared | None) -> str:
-    """The page as HTML; whatever stands in settings, names and commands is text there."""
+    """The page as HTML; whatever stands in settings, names and commands is text there, and can be printed."""
     here = Path(__file__).parent
     environment = Environment(
         loader=FileSystemLoader(here), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -129,7 +130,8 @@ def set_page(sections: Sequence[Section], compared: Compared | None) -> str:
     *others, last = (one.run.name for one in sections)
     title = f"{', '.join(others)} and {last}" if others else last
     template = environment.get_template("page.html")
-    return template.render(title=title, sections=sections, compared=compared, style=style, no_labels=NO_LABELS)
+    text = template.render(title=title, sections=sections, compared=compared, style=style, no_labels=NO_LABELS)
+    return printable_lines(text)
 
 
 def _asked_on(data: str, runs: Sequence[FoundRun], common: Common | None) -> Protocol | None:

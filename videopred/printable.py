@@ -1,0 +1,17 @@
+"""Names of files, runs and rows as they can be shown: some hold letters that steer a terminal or turn a line round."""
+
+
+def printable(text: str) -> str:
+    r"""Text with each letter that cannot be printed in an escape, such as \x1b; so are ends of lines."""
+    if text.isprintable():  # as pages with films are, of millions of letters
+        return text
+    return "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
+
+
+def printable_lines(text: str) -> str:
+    """The same of text of several lines, which stay."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _escape(letter: str) -> str:
+    return letter.encode("unicode_escape").decode()
