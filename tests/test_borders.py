@@ -31,7 +31,7 @@ SHARED = {
 
 ROOMS: dict[str, set[str]] = {
     "": set(),
-    "check": {"printable", "run_files", "spelling"},
+    "check": {"printable", "run_files", "spelling", "typed_commands"},
     "run_files": set(),
     "run_record": {"check", "files", "run_files"},
     "spelling": {"run_files"},

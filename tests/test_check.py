@@ -133,6 +133,14 @@ def test_of_runs_from_several_seeds_one_must_be_named(tmp_path):
             check.run_folder(tmp_path)
 
 
+def test_a_checkpoint_is_made_one_file_by_a_command_that_can_be_pasted(tmp_path):
+    checkpoint = tmp_path / "my run" / "checkpoints" / "best.ckpt"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+    with pytest.raises(FileNotFoundError, match=f"with `videopred export '{tmp_path}/my run' --checkpoint best`, and"):
+        check.run_folder(checkpoint)
+
+
 def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
     assert check.absent("--out", tmp_path / "new", False) == tmp_path / "new"
     assert check.absent("--out", tmp_path, True, folder=True) == tmp_path

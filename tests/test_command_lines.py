@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from videopred import cli
-from videopred.command_lines import evaluate_words, generate_words, plausibility_words
+from videopred.command_lines import evaluate_words, generate_words, plausibility_words, unlimited
 from videopred.datasets import DATASETS
 from videopred.datasets.settings import BallsConfig
 from videopred.eval.protocols import PROTOCOLS
@@ -13,6 +13,19 @@ from videopred.eval.settings import Protocol
 from videopred.experiments import EXPERIMENTS, find_experiment
 from videopred.experiments.scales import SCALES, at_scale
 from videopred.typed_commands import typed_command
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("videopred train 'my clips.h5' --time-limit 4h", ("videopred", "train", "my clips.h5")),
+        ("videopred train a.h5; touch b", ("videopred", "train", "a.h5;", "touch", "b")),
+        ("videopred train 'a.h5", ()),
+        ("", ()),
+    ],
+)
+def test_the_command_in_a_record_is_words(command, words):
+    assert unlimited(command) == words
 
 
 @pytest.fixture

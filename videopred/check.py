@@ -362,7 +362,10 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
     if not run.exists():
         raise not_found_error(argument, must, run, fix, nearest_run(run))
     if run.suffix == ".ckpt" and run.parent.name == "checkpoints":
-        fix = f"make it one file with `videopred export {run.parent.parent} --checkpoint {run.stem}`, and give that"
+        from videopred.typed_commands import typed_command  # which itself complains through this module
+
+        export = typed_command(("export", str(run.parent.parent), "--checkpoint", run.stem))
+        fix = f"make it one file with `{export}`, and give that"
     got = f"{run}, a data file" if run.suffix == ".h5" else run
     raise FileNotFoundError(complaint(argument, must, got, fix))
 

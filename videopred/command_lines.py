@@ -44,9 +44,13 @@ def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int,
     return ("generate", name, *_flags(_changes(kin[name], recipe)), "--clips", *counts, *chance, *place)
 
 
-def unlimited(command: str) -> str:
-    """The command in the record of a run without --time-limit, after which the run may have gone on."""
-    return re.sub(r" --time[-_]limit[ =]\S+", "", command)
+def unlimited(command: str) -> Words:
+    """The words of the command in the record of a run without --time-limit, after which the run may have gone on; none
+    of what is no command."""
+    try:
+        return tuple(shlex.split(re.sub(r" --time[-_]limit[ =]\S+", "", command)))
+    except ValueError:  # a quotation that does not end
+        return ()
 
 
 def training_words(command: str, learned: str, data: str) -> Words | None:
@@ -60,8 +64,7 @@ def training_words(command: str, learned: str, data: str) -> Words | None:
     Returns:
         None of a program of one's own, which is no command of ours.
     """
-    command = re.sub(r"( (?:--out|-o|--init-from)[ =])", r"\1models/", unlimited(command))
-    program, *words = shlex.split(command) or [""]
+    program, *words = unlimited(re.sub(r"( (?:--out|-o|--init-from)[ =])", r"\1models/", command)) or ("",)
     name = Path(learned).name
     return tuple(data if word == name else word for word in words) if program == "videopred" else None
 

@@ -65,6 +65,7 @@ BAD = {
     "train ball4 --dry-run": "got ball4 (nothing there); did you mean balls4? Or make one with `videopred generate NA",
     "train ood.h5": "got ood.h5 (nothing there); did you mean odd.h5? Or make one with `videopred generate NAME`",
     "train gone.json": "be an existing file, got gone.json (nothing there); write one with `videopred train rims-b",
+    "train my&own.json": "write one with `videopred train rims-balls4 --write 'my&own.json'`",
     "train rims-crops.json": "(nothing there); write one with `videopred train rims-crops --write rims-crops.json`",
     "evaluate {data} {data}": "balls4.h5, a data file; give a folder that `videopred train` wrote, as `videopred runs`",
     "evaluate brokn {data}": "got brokn (nothing there); did you mean broken? Or give a folder that `videopred train`",

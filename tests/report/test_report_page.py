@@ -42,6 +42,17 @@ def test_names_that_cannot_be_printed_are_escapes(tmp_path):
     assert text.replace("\n", "").isprintable()
 
 
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [("videopred train 'a b.h5' & touch c", "videopred train 'a b.h5' '&' touch c"), ("videopred train 'a b.h5", None)],
+)
+def test_the_command_in_a_record_is_one_command(tmp_path, command, shown):
+    """Whoever pastes it runs nothing else that somebody has written there."""
+    made_up_run(tmp_path / "one", LOG, {"command": command})
+    said = page_of(tmp_path, "one").words
+    assert [line for line in said if line.startswith("videopred train")] == ([shown] if shown else [])
+
+
 def test_validation_losses_stand_side_by_side(two):
     (chart,) = [chart for chart in page_of(two, "one", "other").charts if chart.startswith("validation loss")]
     assert chart == "validation loss (bce) over the updates: one from 7.25 to 7.75; other from 7.25 to 7.75"

@@ -26,6 +26,7 @@ from videopred.spelling import nearest_path
 from videopred.training.aside import bring_back
 from videopred.training.places import check_free, check_room, first_of, run_of, seeds_of, spread, usual_folder
 from videopred.training.stopping import as_ctrl_c
+from videopred.typed_commands import typed_command
 
 if TYPE_CHECKING:
     from videopred.checkpoint import ExperimentRecord
@@ -270,7 +271,7 @@ def _check_there(data: Path, seeds: str | None) -> None:
     fix, experiments_there = how_to_make(data), experiment_names()
     if data.suffix == ".json":
         known = data.stem if data.stem in experiments_there else "rims-balls4"
-        fix = f"write one with `videopred train {known} --write {data}`"
+        fix = f"write one with `{typed_command(('train', known, '--write', str(data)))}`"
     if seeds is not None and str(data).isdecimal():
         fix = f"put commas between seeds: --seeds {seeds},{data}"
     if str(data) in PAPER_FIGURES:

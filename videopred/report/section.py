@@ -21,6 +21,7 @@ from videopred.report.facts import data_card, data_record, first_facts, learning
 from videopred.report.found import FoundRun
 from videopred.report.tables import ScoreBlock, Table
 from videopred.run_files import data_name
+from videopred.systems import shell_quoted
 from videopred.typed_commands import resume_command, typed_command
 
 if TYPE_CHECKING:
@@ -232,7 +233,8 @@ def _commands(
     found = {"the data": made} if made else {}
     if command := str(run.record.get("command", "")):
         words = training_words(command, str(data), str(data)) if learned and run.path.is_file() else None
-        found["the run"] = typed_command(words) if words else unlimited(command)
+        told = typed_command(words) if words else shell_quoted(unlimited(command))
+        found |= {"the run": told} if told else {}
     for name, scores in run.scores.items():
         count = parts.get(scores.protocol.part) if data is not None and data_name(data) == name else None
         words = evaluate_words(str(run.path), scores.file, scores.protocol, count, scores.reference)
