@@ -242,6 +242,10 @@ def test_an_export_with_a_record_that_is_none_hides_no_other(tmp_path):
     assert found == {"a.safetensors": "damaged", "b": "finished"}
 
 
+RUNNING = json.dumps({"state": "running", "host": platform.node()})[:-1] + ', "process": %s}'
+"""The record of a run that this machine trains, but for the number of its process."""
+
+
 def _break(folder: Path, name: str, text: str | None) -> None:
     if text is None:
         (folder / name).unlink()
@@ -261,6 +265,12 @@ def _break(folder: Path, name: str, text: str | None) -> None:
         ("run.json", "", "run.json is not what was written there"),
         ("run.json", "{}", "no 'state'"),
         ("run.json", '{"state": "finished", "seconds": "many"}', "could not convert string to float: 'many'"),
+        ("run.json", '{"state": "finished", "seconds": Infinity}', "seconds inf in it"),
+        ("run.json", '{"state": "finished", "cpu_seconds": NaN}', "cpu_seconds nan in it"),
+        ("run.json", '{"state": "finished", "updates": 1e999}', "inf updates in it"),
+        ("run.json", RUNNING % "Infinity", "cannot convert float infinity to integer"),
+        ("run.json", RUNNING % "99999999999999", "signed integer is greater than maximum"),
+        ("settings.json", '{"training": {"updates": "many"}}', "'many' updates in it"),
     ],
 )
 def test_bad_folders_are_named_and_hide_no_other(tmp_path, name, text, problem):
@@ -319,6 +329,16 @@ def test_the_command(tmp_path, monkeypatch, capfd):
     (told,) = json.loads(capfd.readouterr().out)["runs"]
     assert (told["path"], told["state"], told["validation"], told["scores"]) == ("models/a", "finished", 260.75, {})
     assert files_of(Path("models")) == before
+
+
+def test_losses_that_are_not_finite_are_told_and_null_in_json(tmp_path, capfd):
+    run_of_nan = make_run(tmp_path / "a", updates=2)
+    (run_of_nan / "logs" / "metrics.csv").write_text("update,train_bce,validation_bce\n10,inf,\n10,,nan\n")
+    assert run(f"runs {tmp_path}") == 0
+    assert "2/2  bce inf         nan" in capfd.readouterr().out
+    assert run(f"runs {tmp_path} --json") == 0
+    (told,) = json.loads(capfd.readouterr().out)["runs"]
+    assert (told["loss"], told["validation"], told["updates"]) == (None, None, 2)
 
 
 def test_looking_loads_no_torch(tmp_path):

@@ -23,6 +23,17 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
 
 
+def test_scores_that_are_not_finite_and_stamps_that_are_none_hide_no_others(tmp_path):
+    make_run(tmp_path / "models" / "a")
+    rows = {"model": {"mse": {"mean": float("inf")}, "f1": {"mean": 0.5}}}
+    for data, content in (("balls", {"rows": rows}), ("curtain", {"rows": rows, "stamps": []})):
+        path = tmp_path / "eval" / "a" / data / "scores.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"models": ["model"], **content}))
+    (found,) = look(tmp_path / "models", tmp_path / "eval").values()
+    assert (found.state, found.scores) == ("finished", {"balls": {"f1": 0.5}})
+
+
 def test_a_metric_without_a_value_does_not_hide_the_others(tmp_path):
     """Such as survival where nothing was hidden."""
     make_run(tmp_path / "models" / "a")

@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,6 +99,14 @@ def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now
     return [_look_at(path, files, now) for path in _find(folder, _DEPTH)]
 
 
+def to_dict(run: Run) -> dict[str, Any]:
+    """What is known of a run, in types that JSON knows; null for a loss that is not finite."""
+    return {
+        name: None if isinstance(value, float) and not isfinite(value) else value
+        for name, value in run._asdict().items()
+    }
+
+
 def table(runs: list[Run]) -> str:
     """Plain text for a terminal: a line for each run, and one more for each further evaluation."""
     if not runs:
@@ -150,12 +159,15 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             losses, written = _losses(path), _last_written(path)
             state = _state(record, now - written)
         loss, validation, logged = losses
-        learned = updates_learned(record)
+        learned, asked = updates_learned(record), settings["training"]["updates"]
+        for updates in (learned, asked):
+            if not isinstance(updates, int | None):
+                raise ValueError(f"{updates!r} updates in it")
         return Run(
             str(path),
             state,
             updates=logged if learned is None else learned,
-            asked=settings["training"]["updates"],
+            asked=asked,
             loss=loss,
             kind_of_loss=str(settings["training"].get("loss", "")),
             validation=validation,
@@ -164,7 +176,7 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             idle=max(0.0, now - written),
             scores=_scores({run_name(path): stamp_of(record)}, scores),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, OverflowError) as error:
         problem = f"no {error}" if isinstance(error, KeyError) else str(error)
         return Run(str(path), "damaged", problem=problem)
 
@@ -179,7 +191,13 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _number(record: Mapping[str, Any], name: str) -> float | None:
-    return float(record[name]) if name in record else None
+    """A number in a record, which must be finite; None if there is none."""
+    if name not in record:
+        return None
+    number = float(record[name])
+    if not isfinite(number):
+        raise ValueError(f"{name} {number} in it")
+    return number
 
 
 def _state(record: dict[str, Any], idle: float) -> str:
@@ -227,7 +245,8 @@ def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[s
             for row in file.rows_of(run).values():
                 cells = file.content["rows"][row]
                 means = {column: cell["mean"] for column, cell in cells.items()}  # null where there is no value
-                found[file.asked] = {column: float(mean) for column, mean in means.items() if mean is not None}
-        except (ValueError, KeyError, TypeError):
+                known = {column: float(mean) for column, mean in means.items() if mean is not None}
+                found[file.asked] = {column: mean for column, mean in known.items() if isfinite(mean)}
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             continue
     return dict(sorted(found.items()))

@@ -63,7 +63,7 @@ def read_header(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         if not (isinstance(settings, dict) and isinstance(record, dict)):
             raise ValueError("no objects")
         return settings, record
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         got = f"{path}, weights without settings of ours"
         raise check.FaultyFileError(check.complaint("RUN", "be an export of videopred", got, _FIX)) from None
 

@@ -19,11 +19,11 @@ def runs(
     json_: Json = False,
 ) -> None:
     """List runs: state, updates, losses, and scores."""
-    from videopred.runs import list_runs, table
+    from videopred.runs import list_runs, table, to_dict
 
     found = list_runs(folder, scores=Path("eval") if scores is None else check.existing("--scores", scores))
     if json_:
-        terminal.print_json({"runs": [run._asdict() for run in found]})
+        terminal.print_json({"runs": [to_dict(run) for run in found]})
     else:
         print(table(found))
 

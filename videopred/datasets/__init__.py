@@ -187,7 +187,7 @@ def read_recipe(argument: str, must: str, path: Path) -> DatasetSettings:
     """
     fix = "write one, as `videopred inspect FILE --json` does"
     text = check.existing_file(argument, path, fix).read_bytes()
-    with suppress(ValueError):  # no JSON, which `load_recipe` tells
+    with suppress(ValueError, RecursionError):  # no JSON, which `load_recipe` tells
         content = json.loads(text)
         if isinstance(content, dict) and "recipe" in content:
             text = json.dumps(content["recipe"]).encode()

@@ -91,7 +91,7 @@ def stamps_in(file: Path) -> set[str]:
     """The stamps of the runs that a file of scores or of plausibility is of; nothing where it does not say."""
     try:
         return set(json.loads(file.read_text(encoding="utf-8"))["stamps"].values())
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return set()
 
 
@@ -107,7 +107,7 @@ def score_files(results: Path) -> list[ScoreFile]:
             content = json.loads(path.read_text(encoding="utf-8"))
             models = content["models"]
             rows = {_name_of(row, filed_under): row for row in models} if len(models) > 1 else {filed_under: models[0]}
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             continue
         found.append(ScoreFile(path, filed_under, rows, content))
     return sorted(found, key=lambda file: len(file.rows))

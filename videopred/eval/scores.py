@@ -319,7 +319,7 @@ def load_scores(path: Path | str) -> Scores:
         return _read(folder)
     except check.FaultyFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         must = "be a folder with the scores that `videopred evaluate` wrote"
         raise check.FaultyFileError(check.complaint("SCORES", must, f"{folder} ({error})", _FIX)) from None
 

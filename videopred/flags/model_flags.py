@@ -76,7 +76,7 @@ def _settings_of(run: Path, words: Sequence[str]) -> dict[str, Any]:
     try:
         settings = _saved(run)
         known: dict[str, Any] = {name: kind(**settings[name]) for name, kind in kinds.items() if name in settings}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}  # the command itself says what is wrong
     if model := known.get("model"):
         known["model"] = with_core(model, flags.value_of("--core", words, name_of_core(model.core)))

@@ -85,7 +85,7 @@ def seeds_of(out: Path) -> list[int]:
         if not seeds:
             raise ValueError("no seeds")
         return seeds
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         fix = 'write {"seeds": [0, 1]} into it, with the numbers of the folders beside it'
         said = check.complaint(str(out / SUMMARY), "name the seeds of the runs", "something else", fix)
         raise check.FaultyFileError(said) from None
