@@ -236,7 +236,8 @@ def _require_finite(run: Path, weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the weights if they are numbers that predict something."""
     must, fix = "have weights that are finite numbers", "train again, with a lower --learning-rate"
     for name, value in weights.items():
-        check.require_sound(bool(value.isfinite().all()), "RUN", must, f"others in {name} of {run}", fix)
+        finite = bool(value.float().isfinite().all())  # which torch does not tell of every kind of 8 bits
+        check.require_sound(finite, "RUN", must, f"others in {name} of {run}", fix)
     return weights
 
 

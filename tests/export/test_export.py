@@ -63,6 +63,22 @@ def test_it_holds_the_best_weights_by_their_own_names(run):
     assert not same_weights(best, last)
 
 
+def test_weights_of_8_bits_by_another_program_are_read(run):
+    """Of which torch does not say whether they are finite."""
+    file = export_run(run)
+    settings = {"videopred": json.dumps(read_export(file)._asdict() | {"weights": None})}
+    rounded = {name: value.to(torch.float8_e4m3fn) for name, value in load_file(file).items()}
+    save_file(rounded, file, settings)
+    loaded = load_run(file).state_dict()
+    assert all(torch.equal(loaded[name], value.float()) for name, value in rounded.items())
+    name = next(iter(rounded))
+    save_file(
+        rounded | {name: torch.full_like(rounded[name].float(), torch.nan).to(torch.float8_e4m3fn)}, file, settings
+    )
+    with pytest.raises(FaultyFileError, match=rf"^RUN must have weights that are finite numbers, got others in {name}"):
+        load_run(file)
+
+
 def test_any_checkpoint_can_be_asked_for_by_name(run):
     names = ("best", "last", "update-0000002")
     saved = {name: write_run(run, config_of("rims"), seed, f"{name}.ckpt") for seed, name in enumerate(names)}

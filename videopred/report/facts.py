@@ -22,7 +22,8 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
     if frames:
         found["frames"] = f"{frames[1]} × {frames[2]}" + (" in color" if frames[0] == 3 else "")
     if "updates" in run.record:
-        found["updates"] = f"{run.record['updates']:,}"
+        updates = run.record["updates"]
+        found["updates"] = f"{updates:,}" if isinstance(updates, int) else str(updates)
     found |= {"state": str(run.record["state"])} if "state" in run.record else {}
     of_kinds = losses(curves(run.log), "validation")
     found |= {f"lowest validation loss ({kind})": f"{min(values):.4g}" for kind, (_, values) in of_kinds.items()}
