@@ -18,6 +18,7 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.file_layout import CONTACTS, FORMAT, NAMES, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.fingerprint import hash_files, hash_values
 from videopred.datasets.foreign_values import CONVERT, to_levels, to_our_type, unit_and_offset
+from videopred.datasets.linked_arrays import own_array
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
@@ -140,7 +141,7 @@ class ClipFile(ClipSource):
         place = f"{PARTS[part]}/{name}"
         with self._reading() as file:
             if place not in self._arrays:
-                self._arrays[place] = file[place]
+                self._arrays[place] = own_array("DATA", file, place)
             array = self._arrays[place]
             there = array.shape[int(has_time(name))]
             self._require_whole(stop <= there, f"{there} instead of {stop} rows or more of {name} of {part}")
@@ -154,7 +155,7 @@ class ClipFile(ClipSource):
     def names(self, part: str) -> list[str]:
         """Names of all that the file holds of a part."""
         with self._reading() as file:
-            return sorted(_datasets(file[PARTS[part]]))
+            return sorted(_datasets(file, part))
 
     def unpack(self, part: str) -> Iterator[str]:
         """Read all that the file holds of a part, chunk by chunk, and yield the name of each chunk's data set.
@@ -163,7 +164,7 @@ class ClipFile(ClipSource):
             ValueError: a chunk is missing, or cannot be unpacked; says where.
         """
         with self._reading() as file:
-            arrays = _datasets(file[PARTS[part]])
+            arrays = _datasets(file, part)
         for name, array in arrays.items():
             if array.chunks:  # HDF5 reads a missing chunk as zeros, and says nothing
                 grid = zip(array.shape, array.chunks, strict=True)
@@ -190,7 +191,7 @@ class ClipFile(ClipSource):
             self._check_same()  # its bytes are read anew, whatever is open
             if not self._is_ours:
                 return hash_files([self.path])
-            groups = {PARTS[part]: _datasets(file[PARTS[part]]) for part in self.parts}
+            groups = {PARTS[part]: _datasets(file, part) for part in self.parts}
             arrays = {f"{group}/{name}": found[name] for group, found in groups.items() for name in sorted(found)}
             made = self.recipe is not None
             return hash_values(self.path, arrays, from_recipe=made) or hash_files([self.path])
@@ -223,6 +224,7 @@ class ClipFile(ClipSource):
             fits = isinstance(frames, h5py.Dataset) and frames.ndim == 5 and frames.dtype.kind in "buif"
             got = f"{'none' if frames is None else frames} in {PARTS[part]}"
             self._require(fits, "hold features (T, N, H, W, C) that are numbers", got, fix)
+            own_array("DATA", file, f"{PARTS[part]}/features")
             filled = min(frames.shape) > 0 and frames.shape[-1] in (1, 3)
             must = "hold at least one clip, frame and pixel, with 1 or 3 channels, which come last"
             self._require(filled, must, f"features {frames.shape} in {PARTS[part]}", fix)
@@ -266,7 +268,7 @@ class ClipFile(ClipSource):
         """Find what every part holds of each clip, in a shape that says which clip is where."""
         known, fitting, still, words, strange = set(), [], set(), set(), set()
         for part, count in self.parts.items():
-            arrays = {name: data for name, data in _datasets(file[PARTS[part]]).items() if name not in NOT_TRUTH}
+            arrays = {name: data for name, data in _datasets(file, part).items() if name not in NOT_TRUTH}
             if not self._is_ours:
                 words |= {name for name, data in arrays.items() if data.dtype.kind not in "biuf"}
                 strange |= {name.partition("/")[0] for name in arrays}.difference(NAMES)
@@ -389,8 +391,9 @@ def _places(array: h5py.Dataset) -> Iterator[Any]:
         yield from (slice(start, start + rows) for start in range(0, len(array), rows))
 
 
-def _datasets(group: h5py.Group) -> dict[str, h5py.Dataset]:
-    """All data sets in a group and the groups in it, by name."""
-    found: dict[str, h5py.Dataset] = {}
-    group.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
-    return found
+def _datasets(file: h5py.File, part: str) -> dict[str, h5py.Dataset]:
+    """All data sets in the group of a part and the groups in it, by name."""
+    names: list[str] = []
+    group = file[PARTS[part]]
+    group.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    return {name: own_array("DATA", file, f"{PARTS[part]}/{name}") for name in names}

@@ -12,6 +12,7 @@ from videopred.datasets.array_films import Header, pick_array, read_named, requi
 from videopred.datasets.clip import PARTS
 from videopred.datasets.foreign_films import RawFilms, whole_source
 from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.linked_arrays import own_array
 
 SUFFIXES = (".h5", ".hdf5")
 _FIX = "save it again with h5py"
@@ -74,7 +75,7 @@ def _read(source: Path, name: str) -> np.ndarray:
         file = h5py.File(source)
     with file:
         with _whole(source):
-            array = file[name]
+            array = own_array("SOURCE", file, name)
             place = array.id.get_offset()
         require_numbers(array.dtype, array.shape, source, _FIX)
         if place is not None:

@@ -1,0 +1,114 @@
+"""Arrays whose values lie in other files are refused, in data files and in files of films."""
+
+import re
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from film_samples import GREY, B, read
+from tiny_runs import tiny_data
+
+from videopred.datasets.clip_file import ClipFile
+
+FRAMES = GREY.swapaxes(0, 1)
+"""(T, B, H, W, C), as data files keep them."""
+
+
+def virtual(file: h5py.File, name: str, values: np.ndarray, *, source: str = "there.h5") -> None:
+    """An array that is made of one in a file beside it."""
+    layout = h5py.VirtualLayout(values.shape, values.dtype)
+    layout[...] = h5py.VirtualSource(source, "x", values.shape)
+    file.create_virtual_dataset(name, layout)
+
+
+def left_behind(file: h5py.File, name: str, values: np.ndarray) -> None:
+    """The same, without that file."""
+    virtual(file, name, values, source="gone.h5")
+
+
+def linked(file: h5py.File, name: str, values: np.ndarray) -> None:
+    """A link to an array in a file beside it."""
+    file.require_group(name.rpartition("/")[0])
+    file[name] = h5py.ExternalLink("there.h5", "x")
+
+
+def linked_group(file: h5py.File, name: str, values: np.ndarray) -> None:
+    """A link to the group around an array in a file beside it."""
+    file[name.rpartition("/")[0]] = h5py.ExternalLink("there.h5", "group")
+
+
+def outside(file: h5py.File, name: str, values: np.ndarray) -> None:
+    """An array whose bytes are those of a file beside it."""
+    there = Path(file.filename).with_name("there.bin")
+    file.create_dataset(name, values.shape, values.dtype, external=[(there, 0, values.nbytes)])
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder with files that hold the values of arrays."""
+    with h5py.File(tmp_path / "there.h5", "w") as file:
+        file["x"] = file["group/features"] = FRAMES
+    (tmp_path / "there.bin").write_bytes(FRAMES.tobytes())
+    return tmp_path
+
+
+def refused(argument: str, name: str, path: Path) -> str:
+    """A pattern for the complaint."""
+    got = f"{argument} must hold its own values, got values of {name} in other files than {path}; copy them into one"
+    return f"^{re.escape(got)}"
+
+
+@pytest.mark.parametrize("link", [virtual, left_behind, linked, linked_group, outside])
+def test_a_data_file_holds_its_own_frames(place, link):
+    with h5py.File(place / "x.h5", "w") as file:
+        link(file, "test/features", FRAMES)
+    with pytest.raises(ValueError, match=refused("DATA", "test/features", place / "x.h5")):
+        ClipFile(place / "x.h5")
+
+
+@pytest.mark.parametrize("link", [virtual, left_behind, outside])
+@pytest.mark.parametrize("name", ["groups", "seed"])
+def test_and_all_else_of_its_parts(place, link, name):
+    with h5py.File(place / "x.h5", "w") as file:
+        file["test/features"] = FRAMES
+        link(file, f"test/{name}", FRAMES)
+    with pytest.raises(ValueError, match=refused("DATA", f"test/{name}", place / "x.h5")):
+        ClipFile(place / "x.h5")
+
+
+def test_a_file_of_ours_does_as_well(place):
+    path = tiny_data(place / "ours.h5")
+    with h5py.File(path, "r+") as file:
+        frames = file["test/features"][:]
+        del file["test/features"]
+        left_behind(file, "test/features", frames)
+    with pytest.raises(ValueError, match=refused("DATA", "test/features", path)):
+        ClipFile(path)
+
+
+def test_a_link_in_the_place_of_contacts_is_met_when_they_are_read(place):
+    path = tiny_data(place / "ours.h5")
+    with h5py.File(path, "r+") as file:
+        del file["test/contacts"]
+        linked(file, "test/contacts", FRAMES)
+    with ClipFile(path) as file, pytest.raises(ValueError, match=refused("DATA", "test/contacts", path)):
+        file.clip("test", 0)
+
+
+@pytest.mark.parametrize("link", [virtual, left_behind, outside])
+def test_so_do_films_of_others(place, link):
+    with h5py.File(place / "x.h5", "w") as file:
+        link(file, "films", FRAMES)
+    with pytest.raises(ValueError, match=refused("SOURCE", "films", place / "x.h5")):
+        read(place / "x.h5", axes="TBHWC")
+
+
+def test_what_is_said_to_do_helps(place):
+    with h5py.File(place / "x.h5", "w") as file:
+        virtual(file, "films", FRAMES)
+    with h5py.File(place / "x.h5") as old, h5py.File(place / "y.h5", "w") as new:
+        new["films"] = old["films"][:]
+    clips, _ = read(place / "y.h5", axes="TBHWC")
+    assert len(clips) == B
+    assert np.array_equal(clips, GREY)
