@@ -83,7 +83,7 @@ def test_numbers_become_levels(tmp_path, dtype, values, levels):
     if dtype == "uint8":
         expected = np.rint((kept - black) / (white - black) * 255)
     np.save(tmp_path / "f.npy", kept[..., 0].astype(dtype))
-    clips, found = read(tmp_path / "f.npy", axes="BTHW", values=values)
+    clips, found = read(tmp_path / "f.npy", axes="BTHW", range=values)
     assert clips.dtype == (bool if dtype == "bool" else np.uint8)
     assert (clips * (255 if dtype == "bool" else 1) == expected).all()
     assert found["levels"] == levels
