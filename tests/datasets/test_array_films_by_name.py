@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -82,6 +83,27 @@ def test_no_room_to_unpack_an_array_is_one_clear_line(tmp_path, name):
     said = f"TMPDIR must be a folder that can be written, got {tempfile.gettempdir()} (File too large); free some space"
     with no_file_longer_than(5000), pytest.raises(OSError, match="^" + re.escape(said)):
         read(source)
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+def test_room_is_asked_for_before_anything_is_unpacked(tmp_path, monkeypatch, name):
+    source = save(tmp_path / name, {"x": np.zeros((900, H, W), np.uint8)}, compression=1)
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=5000))
+    monkeypatch.setattr(tempfile, "TemporaryFile", None)
+    said = f"TMPDIR must be a folder with room for 72 kB, which an array in {source} unpacks to, got 5 kB in "
+    with pytest.raises(OSError, match="^" + re.escape(f"{said}{tempfile.gettempdir()}; free some space there, or")):
+        read(source)
+
+
+def test_an_array_that_is_said_to_be_huge_writes_nothing(tmp_path, monkeypatch):
+    """HDF5 gives zeros for all of it that no file holds."""
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file.create_dataset("x", (10**12, H, W), np.uint8, chunks=(1000, H, W))
+    monkeypatch.setattr(tempfile, "TemporaryFile", None)
+    with pytest.raises(
+        OSError, match=r"^TMPDIR must be a folder with room for 80000 GB, which an array in .*f\.h5 unp"
+    ):
+        read(tmp_path / "f.h5")
 
 
 @pytest.mark.parametrize("name", ["f.npz", "f.h5"])

@@ -51,6 +51,25 @@ def npz(**arrays):
     return write
 
 
+def longer(write):
+    """The same array, with bytes behind it that its head does not speak of."""
+
+    def go_on(folder: Path) -> Path:
+        path = write(folder)
+        path.write_bytes(path.read_bytes() + bytes(77))
+        return path
+
+    return go_on
+
+
+def packed_longer(folder: Path) -> Path:
+    """A .npz file, as of `longer`."""
+    with zipfile.ZipFile(folder / "f.npz", "w", zipfile.ZIP_DEFLATED) as pack:
+        pack.writestr("a.npy", longer(npy(GREY[0, ..., 0], "a.npy"))(folder).read_bytes())
+    (folder / "a.npy").unlink()
+    return folder / "f.npz"
+
+
 def empty_zip(folder: Path) -> Path:
     with zipfile.ZipFile(folder / "f.npz", "w") as pack:
         pack.writestr("readme.txt", "nothing")
@@ -132,6 +151,8 @@ WRONG = [
     (content("f.npy", b"no array"), {}, "SOURCE must be a whole array in NumPy's format, got "),
     (content("f.npy", b""), {}, "SOURCE must be a whole array in NumPy's format, got "),
     (cut(npy(GREY[0, ..., 0]), 0.9), {}, "SOURCE must be a whole array in NumPy's format, got "),
+    (longer(npy(GREY[0, ..., 0])), {}, "(605 of 528 bytes); save it again with numpy.save"),
+    (packed_longer, {}, "(605 of 528 bytes); save it again with numpy.save"),
     (cut(npz(a=GREY), 0.9), {}, "SOURCE must be a whole .npz file, got "),
     (content("f.npz", b"no pack"), {}, "SOURCE must be a whole .npz file, got "),
     (npz(a=GREY, b=COLOR), {}, "--array must be given where a file holds several arrays, got none for "),

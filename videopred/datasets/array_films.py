@@ -1,5 +1,7 @@
 """Films in arrays, whatever file holds them: which arrays are meant, what their axes are, and the films in them."""
 
+import math
+import shutil
 import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +15,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from videopred import check
+from videopred import amounts, check
 from videopred.datasets.foreign_films import RawFilms, by_number
 from videopred.datasets.import_settings import ImportConfig
 from videopred.files import told_of
@@ -36,6 +38,11 @@ class Header(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.shape} {self.dtype}"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its values."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 def pick_array(wanted: str | None, there: Mapping[str, Header], source: Path) -> str:
@@ -168,13 +175,25 @@ def require_numbers(dtype: np.dtype, shape: tuple[int, ...], source: Path, fix: 
 
 
 @contextmanager
-def unpacked(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
+def unpacked(pieces: Iterable[bytes], size: int, source: Path) -> Iterator[IO[bytes]]:
     """A temporary file of these bytes, at its beginning; an array that is mapped from it outlives it.
+
+    Args:
+        pieces: the bytes, some at a time.
+        size: how many they are, all together.
+        source: the file that they come from.
 
     Raises:
         OSError: there is no room for it; one line that names its folder.
     """
-    with told_of(Path(tempfile.gettempdir()), "folder", "TMPDIR"), tempfile.TemporaryFile() as file:
-        file.writelines(pieces)
-        file.seek(0)
-        yield file
+    folder = Path(tempfile.gettempdir())
+    with told_of(folder, "folder", "TMPDIR"):
+        free = shutil.disk_usage(folder).free
+        if size > free:
+            must = f"be a folder with room for {amounts.size(size)}, which an array in {source} unpacks to"
+            fix = "free some space there, or set TMPDIR to a folder with room"
+            raise OSError(check.complaint("TMPDIR", must, f"{amounts.size(free)} in {folder}", fix))
+        with tempfile.TemporaryFile() as file:
+            file.writelines(pieces)
+            file.seek(0)
+            yield file

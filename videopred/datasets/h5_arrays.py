@@ -80,7 +80,7 @@ def _read(source: Path, name: str) -> np.ndarray:
         require_numbers(array.dtype, array.shape, source, _FIX)
         if place is not None:
             return np.memmap(source, array.dtype, "r", place, array.shape)
-        with unpacked(_pieces(array, source)) as there:
+        with unpacked(_pieces(array, source), array.nbytes, source) as there:
             return np.memmap(there, array.dtype, "r", shape=array.shape)
 
 

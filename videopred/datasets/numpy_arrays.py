@@ -1,6 +1,5 @@
 """Arrays in NumPy's files, read in place: what is not asked for stays on the disk."""
 
-import math
 import os
 import zipfile
 from collections.abc import Iterator
@@ -76,7 +75,10 @@ def _headers(source: Path) -> dict[str, Header]:
 
 def _unpacked(source: Path, name: str) -> np.ndarray:
     """An array of a .npz file, in a temporary file."""
-    with unpacked(_pieces(source, name)) as there:
+    with _opened(source) as pack, pack.open(f"{name}.npy") as packed:
+        size = pack.getinfo(f"{name}.npy").file_size  # no more is ever read
+        _whole_header(packed, size, source)
+    with unpacked(_pieces(source, name), size, source) as there:
         return _mapped(there, source)
 
 
@@ -95,12 +97,18 @@ def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
 
 def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
     """The array in a file of NumPy's format, read only where it is looked at."""
-    (shape, dtype), order = _header(file, source)
-    require_numbers(dtype, shape, source, _FIX)
-    there, said = os.fstat(file.fileno()).st_size, file.tell() + math.prod(shape) * dtype.itemsize
-    if there < said:  # which each system would complain of in its own way
-        raise _damaged(source, f"{there:,} of {said:,} bytes")
+    (shape, dtype), order = _whole_header(file, os.fstat(file.fileno()).st_size, source)
     return np.memmap(file, dtype, "r", file.tell(), shape, order)
+
+
+def _whole_header(file: IO[bytes], size: int, source: Path) -> tuple[Header, Literal["C", "F"]]:
+    """What `_header` gives, if it is of numbers and the file, of so many bytes, is just as long as it says."""
+    header, order = _header(file, source)
+    require_numbers(header.dtype, header.shape, source, _FIX)
+    said = file.tell() + header.nbytes
+    if size != said:  # each system would complain in its own way of less
+        raise _damaged(source, f"{size:,} of {said:,} bytes")
+    return header, order
 
 
 def _header(file: IO[bytes], source: Path) -> tuple[Header, Literal["C", "F"]]:
