@@ -1,4 +1,4 @@
-"""Weights in a file that anybody may open: safetensors, which holds numbers and text only. The only door of it."""
+"""Weights in safetensors files, which hold numbers and text only; the text may name a core to import. The only door."""
 
 import json
 from pathlib import Path
