@@ -1,6 +1,7 @@
 """Films of others that cannot be read are one clear line."""
 
 import io
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -10,7 +11,7 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 from film_samples import CHANCE, COLOR, GREY, H, T, W
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 from videopred.datasets.film_formats import read_films
 from videopred.datasets.import_settings import ImportConfig
@@ -68,6 +69,20 @@ def packed_longer(folder: Path) -> Path:
         pack.writestr("a.npy", longer(npy(GREY[0, ..., 0], "a.npy"))(folder).read_bytes())
     (folder / "a.npy").unlink()
     return folder / "f.npz"
+
+
+def axes(shape: str):
+    """An array whose head says that it has these axes."""
+    head = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return content("f.npy", b"\x93NUMPY\1\0" + len(head).to_bytes(2, "little") + head.encode() + bytes(24))
+
+
+def much_text(folder: Path) -> Path:
+    """Frames, the last of which has more text than Pillow unpacks."""
+    text = PngImagePlugin.PngInfo()
+    text.add_text("Comment", "x" * 2**21, zip=True)
+    Image.fromarray(GREY[0, 0, ..., 0]).save(folder / "f4.png", pnginfo=text)
+    return frames()(folder)
 
 
 def empty_zip(folder: Path) -> Path:
@@ -152,6 +167,8 @@ WRONG = [
     (content("f.npy", b""), {}, "SOURCE must be a whole array in NumPy's format, got "),
     (cut(npy(GREY[0, ..., 0]), 0.9), {}, "SOURCE must be a whole array in NumPy's format, got "),
     (longer(npy(GREY[0, ..., 0])), {}, "(605 of 528 bytes); save it again with numpy.save"),
+    (axes("(-2, -3, 4)"), {}, "f.npy (axes (-2, -3, 4)); save it ag"),
+    (axes("(True, 6, 4)"), {}, "f.npy (axes (True, 6, 4)); save it"),
     (packed_longer, {}, "(605 of 528 bytes); save it again with numpy.save"),
     (cut(npz(a=GREY), 0.9), {}, "SOURCE must be a whole .npz file, got "),
     (content("f.npz", b"no pack"), {}, "SOURCE must be a whole .npz file, got "),
@@ -176,6 +193,7 @@ WRONG = [
     (frames(), {"axes": "THW"}, "--axes must be left out, got THW for "),
     (several(frames(), content("f4.png", b"no picture")), {}, "f4.png (cannot identify image file"),
     (several(frames(), content("f4.png", PNG.getvalue()[:-40])), {}, "SOURCE must hold whole pictures, got "),
+    (much_text, {}, "f4.png (Decompressed data too large for PngImagePlugin.MAX_TEXT_CHUNK); replace it"),
     (several(frames((2, 3)), see_through), {}, "SOURCE must hold one film in a folder"),
     (see_through, {}, "1.png, which is transparent; draw it on a background, and save it without alpha"),
     (all_of(a=frames(), b=frames((1, 2))), {}, "SOURCE must hold clips of one length, got 3 frames in "),
@@ -197,6 +215,16 @@ def test_what_is_wrong_is_one_clear_line(tmp_path, write, config, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)) as caught:
         read_films(write(tmp_path), ImportConfig(**config))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_among_the_frames_is_not_waited_for(tmp_path):
+    frames()(tmp_path)
+    os.mkfifo(tmp_path / "f4.png")
+    with pytest.raises(
+        FileNotFoundError, match=r"^SOURCE must be an existing file, got .*f4\.png \(a device or a pipe"
+    ):
+        read_films(tmp_path)
 
 
 def packed(folder: Path) -> Path:

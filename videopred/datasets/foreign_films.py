@@ -60,6 +60,8 @@ def whole_source(path: Path, damage: tuple[type[Exception], ...], must: str, fix
     """
     try:
         yield
+    except check.FailedError:  # one of our own lines
+        raise
     except damage as error:
         check.require_access(error, path)
         raise check.FaultyFileError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None

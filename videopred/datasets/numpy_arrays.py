@@ -117,6 +117,8 @@ def _header(file: IO[bytes], source: Path) -> tuple[Header, Literal["C", "F"]]:
         shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
     except DAMAGED_ARRAY as error:
         raise _damaged(source, error) from None
+    if any(isinstance(size, bool) or size < 0 for size in shape):  # NumPy lets them pass
+        raise _damaged(source, f"axes {shape}")
     return Header(shape, dtype), "F" if fortran else "C"
 
 

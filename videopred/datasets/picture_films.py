@@ -161,12 +161,13 @@ def _check_depth(image: Image.Image, path: Path) -> None:
         check.require_sound(depth <= 8, "SOURCE", "hold colors of 8 bits", f"{depth} in {path}", fix)
 
 
-_DAMAGE = (OSError, SyntaxError, EOFError, IndexError, struct.error, Image.DecompressionBombError)
-"""What Pillow raises where a picture is damaged; the last of a size that makes no sense."""
+_DAMAGE = (OSError, SyntaxError, EOFError, IndexError, ValueError, struct.error, Image.DecompressionBombError)
+"""What Pillow raises where a picture is damaged; ValueError and the last of sizes that make no sense."""
 
 
 @contextmanager
 def _whole(path: Path) -> Iterator[Image.Image]:
     """The picture in a file; what Pillow says of damage becomes one line."""
+    check.existing_file("SOURCE", path, "replace it")  # a pipe would be waited for
     with whole_source(path, _DAMAGE, "hold whole pictures", "replace it"), Image.open(path) as image:
         yield image
