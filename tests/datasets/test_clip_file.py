@@ -233,6 +233,12 @@ def test_attributes_of_another_version_are_refused(path, tmp_path):
         ("recipe", '{"kind": "cubes"}', 'DATA must hold a recipe of this version, got {"kind": "cubes"}'),
         ("seed", "zero", "DATA must hold the seed of its recipe, got zero in "),
         ("source", "a folder", "DATA must say as JSON what its films were imported from, got a folder in "),
+        ("format", [1, 2], "DATA must be of format videopred/1, got [1 2] in "),
+        ("recipe", [1, 2, 3], "DATA must hold a recipe of this version, got [1 2 3] in "),
+        ("source", [1, 2], "DATA must say as JSON what its films were imported from, got [1 2] in "),
+        ("source", "[1, 2]", "DATA must say as JSON what its films were imported from, got [1, 2] in "),
+        ("source", 7, "DATA must say as JSON what its films were imported from, got 7 in "),
+        ("source", "[" * 9000, "DATA must say as JSON what its films were imported from, got [[["),
     ):
         (tmp_path / "new.h5").write_bytes(path.read_bytes())
         with h5py.File(tmp_path / "new.h5", "r+") as file:

@@ -245,21 +245,21 @@ class ClipFile(ClipSource):
 
     def _read_attributes(self, attributes: dict[str, Any]) -> None:
         self.attributes, form = attributes, attributes.get("format")
-        self._require(form in (None, FORMAT), f"be of format {FORMAT}", form)
+        self._require(form is None or str(form) == FORMAT, f"be of format {FORMAT}", form)
         self.name, self.seed, self.recipe = self.path.stem, None, None
         usual: DatasetSettings = BallsConfig(frames=self.frames)
         if self._is_ours:
             self.name = str(attributes["name"])
             source = attributes.get("source", "{}")
             try:
-                self.imported = json.loads(source)
-            except ValueError:
+                self.imported = dict(json.loads(str(source)))
+            except (ValueError, TypeError, RecursionError):  # of attributes of any kind
                 self._require(False, "say as JSON what its films were imported from", source)
         if self._is_ours and "recipe" in attributes:
             self._require(str(attributes["seed"]).isdecimal(), "hold the seed of its recipe", attributes["seed"])
             self.seed = int(attributes["seed"])
             try:
-                self.recipe = usual = load_recipe(attributes["recipe"])
+                self.recipe = usual = load_recipe(str(attributes["recipe"]))
             except ValueError:
                 self._require(False, "hold a recipe of this version", attributes["recipe"])
         self.context, self.horizon = usual.context, usual.horizon
