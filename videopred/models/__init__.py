@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 CORES: dict[str, tuple[type[CoreSettings], str]] = {
     "gru": (rival_settings.GRUConfig, "videopred.models.recurrent:GRU"),
     "lstm": (rival_settings.LSTMConfig, "videopred.models.recurrent:LSTM"),
-    "lstm-h": (rival_settings.LSTMHConfig, "videopred.models.ladder:Ladder"),
+    "lstm-h": (rival_settings.LSTMHConfig, "videopred.models.ladder:LSTMH"),
     "lstm-ha": (rival_settings.LSTMHAConfig, "videopred.models.ladder:LSTMHA"),
     "lstm-hab": (rival_settings.LSTMHABConfig, "videopred.models.ladder:LSTMHAB"),
-    "lstm-hb": (rival_settings.LSTMHBConfig, "videopred.models.ladder:Ladder"),
+    "lstm-hb": (rival_settings.LSTMHBConfig, "videopred.models.ladder:LSTMHB"),
     "rims": (modular_settings.RIMsConfig, "videopred.models.rims:RIMs"),
     "brims": (modular_settings.BRIMsConfig, "videopred.models.brims:BRIMs"),
     "hierarchical-rims": (modular_settings.HierarchicalRIMsConfig, "videopred.models.brims:HierarchicalRIMs"),

@@ -39,7 +39,7 @@ LayerState = tuple[Tensor, Tensor]
 
 
 class Ladder(Core):
-    """`lstm-h` and, with `top_down` in its settings, `lstm-hb`.
+    """What `lstm-h` and `lstm-hb` share.
 
     State: a (hidden, cell) for each layer, the lowest first, each (B, D) of its layer.
     """
@@ -75,6 +75,14 @@ class Ladder(Core):
                 gates = gates + layer.above(layer.dropped(state[level + 1][0]))
             new.append(lstm_update(gates, cell))
         return new[-1][0].unsqueeze(1), tuple(new), {}
+
+
+class LSTMH(Ladder):
+    """`lstm-h`."""
+
+
+class LSTMHB(Ladder):
+    """`lstm-hb`."""
 
 
 class Rung(nn.Module):
