@@ -326,8 +326,8 @@ def test_a_run_that_is_in_the_way_of_the_last_seed_is_said_before_the_first(data
 
 def test_seeds_that_cannot_begin_leave_nothing(data, tmp_path):
     with pytest.raises(ValueError, match=r"^--batch-size must be at most"):
-        train_seeds(data, (3, 4), tiny_model(), tiny_training(batch_size=400), out=tmp_path / "runs", device="cpu")
-    assert not (tmp_path / "runs").exists()
+        train_seeds(data, (3, 4), tiny_model(), tiny_training(batch_size=400), out=tmp_path / "a" / "b", device="cpu")
+    assert not (tmp_path / "a").exists()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("")
     with pytest.raises(ValueError, match=r"^--batch-size must be at most"):

@@ -59,6 +59,7 @@ def train_seeds(
     summary_before = (out / SUMMARY).read_bytes() if (out / SUMMARY).exists() else None
     first_settings = run_of(out, seeds[0]) / SETTINGS
     written_before = _written(first_settings)
+    new_folders = [folder for folder in (out, *out.parents) if not folder.exists()]  # the innermost first
     write_json(out / SUMMARY, {"seeds": list(seeds)})  # before the first, which may be killed
     how |= {"compute": compute, "limit": _limit_of(compute), "overwrite": overwrite}
 
@@ -70,7 +71,7 @@ def train_seeds(
             train(data, model, training.model_copy(update={"seed": seed}), out=run_of(out, seed), **how)
         finally:
             if not begun():
-                _put_back(out, summary_before)
+                _put_back(out, summary_before, new_folders)
 
     again = "train again with --overwrite; runs that were replaced in vain are back" if overwrite else ""
     return _one_by_one(out, seeds, how["limit"], learn, begun, again)
@@ -146,14 +147,15 @@ def _written(path: Path) -> int | None:
     return path.stat().st_mtime_ns if path.exists() else None
 
 
-def _put_back(out: Path, summary: bytes | None) -> None:
-    """Leave the folder as it was, with the summary of the runs that are there, or none."""
+def _put_back(out: Path, summary: bytes | None, new_folders: Sequence[Path]) -> None:
+    """Leave the folder as it was, with the summary of the runs that are there, or none, and without new folders."""
     if summary is not None:
         write_bytes(out / SUMMARY, summary)
         return
     (out / SUMMARY).unlink()
-    with suppress(OSError):  # others have put something there
-        out.rmdir()
+    for folder in new_folders:
+        with suppress(OSError):  # others have put something there
+            folder.rmdir()
 
 
 def _check_alone(compute: ComputeConfig | None) -> None:
