@@ -10,6 +10,7 @@ from videopred.eval.comparison import compare
 from videopred.eval.intervals import resample
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import Protocol
+from videopred.report.tables import comparison_block
 
 SCENES = np.array([7, 2, 2, 7, 5, 7, 5, 2, 5])
 """Three films of each of three scenes, in no order."""
@@ -89,6 +90,13 @@ def test_a_difference_is_paired_by_scenes(values):
     found = compared.difference("b", "mse")
     low, high = scores_of(values * 0.5, SCENES).interval("model", "mse")
     assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_tables_of_a_report_say_so(values):
+    several = {name: scores_of(values * by, SCENES) for name, by in (("a", 1), ("b", 2))}
+    block = comparison_block(several, several)
+    assert block.tables[1].caption.startswith("Differences from a, with paired 95 % intervals over scenes;")
+    assert block.legend["shaded"].startswith("95 % interval over scenes (")
 
 
 def test_scores_over_scenes_and_over_clips_are_not_compared(values):

@@ -79,7 +79,7 @@ def test_a_perfect_model_is_perfect(file):
 class Films(Clips):
     """Seven films, some of them of one scene."""
 
-    def __init__(self, scenes: list[int]):
+    def __init__(self, scenes: list[Any]):
         super().__init__({"train": noise(4, 1), "test": noise(7, 2)})
         self.truth, self.scenes = ("labels/scene",), np.array(scenes)
 
@@ -96,6 +96,8 @@ def test_which_clips_are_of_one_scene_is_known_to_scores(file):
     assert scenes(films).tolist() == [4, 4, 6, 6, 6, 9, 9]
     assert scenes(films, 3).tolist() == [4, 4, 6]
     assert scenes(Films([5, 3, 0, 1, 2, 6, 4])) is None
+    assert scenes(Films([[1, 2]] * 7)) is None, "somebody's own label"
+    assert scenes(Films([0.2] * 6 + [np.nan])) is None
     assert scenes(file) is None
 
 

@@ -1,4 +1,4 @@
-"""Comparison: several models on the same clips, and their differences with intervals over clips and seeds."""
+"""Comparison: several models on the same clips, with intervals of differences over clips, or scenes, and seeds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +26,8 @@ class Difference(NamedTuple):
     """Its mean minus the reference's. NaN, like all that follows, where the two have values at different steps."""
     low: float
     high: float
-    """The 95 % interval of the difference: over clips, paired, and over seeds where rows have several; NaN for a single
-    clip."""
+    """The 95 % interval of the difference: over clips, or scenes, paired, and over seeds where rows have several; NaN
+    for a single clip or scene."""
     ratio: float
     """Its distance from the metric's best value, divided by the reference's: for an error, whose best value is 0, the
     relative error (SCOFF, figure 5). NaN where the reference is perfect."""

@@ -1,4 +1,4 @@
-"""Comparison over data: models on several data sets, each cell with an interval over clips and seeds."""
+"""Comparison over data: models on several data sets, each cell with an interval over clips, or scenes, and seeds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

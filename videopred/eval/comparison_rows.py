@@ -60,7 +60,7 @@ class ComparedRow(NamedTuple):
         return of_runs
 
     def mean(self, column: str, steps: int | None = None) -> Estimate:
-        """The mean of `means`, with its interval over clips and seeds, which is NaN for a single clip."""
+        """The mean of `means`, with its interval over clips, or scenes, and seeds, NaN for a single one."""
         means, drawn = self.means(column, steps), self.drawn(column, steps)
         ends = over_clips(drawn, self.clips(column, steps), means) if drawn is not None else UNKNOWN[1:]
         return Estimate(float(means.mean()), *map(float, ends))
@@ -94,7 +94,8 @@ class ComparedRow(NamedTuple):
         return values
 
     def intervals(self, column: str) -> Interval | None:
-        """The 95 % interval of `values` over clips and seeds: two ends, each (horizon,); None for a single clip."""
+        """The 95 % interval of `values` over clips, or scenes, and seeds: two ends, each (horizon,); None for a single
+        clip or scene."""
         drawn = self.scores.drawn
         if drawn is None:
             return None

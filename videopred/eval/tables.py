@@ -75,7 +75,7 @@ def with_half(value: float, half: float, decimals: int) -> str:
 
 
 def mean_with_half(scores: "Scores", row: str, column: str, steps: int | None = None) -> str:
-    """The mean over the first steps ± half of its interval over clips."""
+    """The mean over the first steps ± half of its interval over clips, or scenes."""
     mean, interval = scores.mean(row, column, steps), scores.interval(row, column, steps)
     return with_half(mean, nan if interval is None else interval.half, scores.metrics[column].decimals)
 

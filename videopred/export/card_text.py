@@ -224,6 +224,7 @@ def ranges(held: np.ndarray) -> str:
 def _limits(of: Described) -> Iterator[str]:
     training, first, other = of.config.training, of.config.init_from, of.other_clips
     begun = f"starting from the weights of `{first}`, on" if first else "only on"
+    unit = of.scores[0].unit if of.scores else "clip"
     clips = f"clips of {other.name}" if other else f"clips like these, of {of.file.frames} frames"
     if training.window is not None:
         clips += f", {training.window} frames at a time"
@@ -233,7 +234,7 @@ def _limits(of: Described) -> Iterator[str]:
         fed = "from true frames and, as scheduled sampling has it, from its own predictions"
     yield (
         f"It was trained once, {begun} {clips}, {fed}. Another seed gives other scores, as does another order of sums "
-        "on another machine. Intervals are over clips. These scores say nothing about longer rollouts, other "
+        f"on another machine. Intervals are over {unit}s. These scores say nothing about longer rollouts, other "
         "numbers of objects or other sizes."
     )
 

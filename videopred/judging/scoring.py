@@ -164,11 +164,15 @@ def _notes_on_samples(protocol: Protocol, steady: Sequence[str]) -> list[str]:
 
 
 def _scenes(file: "ClipSource", part: str, clips: int) -> np.ndarray | None:
-    """The scene that each of the first clips is a film of; None where each is of its own."""
+    """The scene that each of the first clips is a film of; None where each is of its own.
+
+    In data of others a label of that name may be no whole number for each clip, and means something else.
+    """
     if "labels/scene" not in file.truth:
         return None
-    scenes = np.asarray(file.read(part, "labels/scene", 0, clips)).astype(np.int64)
-    return scenes if len(np.unique(scenes)) < clips else None
+    scenes = np.asarray(file.read(part, "labels/scene", 0, clips))
+    numbered = scenes.ndim == 1 and scenes.dtype.kind in "iu"
+    return scenes.astype(np.int64) if numbered and len(np.unique(scenes)) < clips else None
 
 
 def _predictable(file: "ClipSource", part: str, clips: int) -> int | None:

@@ -154,7 +154,8 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             apart = [_difference(one, comparison.first.metrics[column]) for column, one in found.items()]
             differences.append(Row(row, apart, faint, style))
     horizon = comparison.first.protocol.horizon
-    chances = "clips and seeds" if any(len(row.runs) > 1 for row in comparison.rows.values()) else "clips"
+    chances = f"{comparison.first.unit}s"
+    chances += " and seeds" if any(len(row.runs) > 1 for row in comparison.rows.values()) else ""
     paired = f"Differences from {comparison.relative_to}, with paired 95 % intervals over {chances}"
     return [
         Table(f"Mean of {counted(horizon, 'step')}", heads, means),
