@@ -65,17 +65,18 @@ def as_path(argument: str, value: Any, fix: str = "give it as text or as a pathl
     """The path that a text or a path means.
 
     Raises:
-        TypeError: it is neither. ValueError: it begins with ~.
+        TypeError: it is neither. ValueError: it is a text that begins with ~.
     """
     got = f"{value!r}, of class {type(value).__name__}"
     require_kind(isinstance(value, str | PathLike), argument, "be a path", got, fix)
-    no_tilde(argument, str(value))
+    if isinstance(value, str):
+        no_tilde(argument, value)
     return Path(value)
 
 
 def no_tilde(argument: str, value: str) -> None:
     """Refuse a path with the ~ that a shell or `Path.expanduser` replaces: libraries differ in what it means."""
-    fix = "write the home folder in its place, such as $HOME"
+    fix = f"write the home folder in its place, such as $HOME, or ./{value} if that is the name"
     require(not value.startswith("~"), argument, "begin with no ~, which nothing has replaced", value, fix)
 
 

@@ -260,6 +260,8 @@ def _first(what: str, words: Sequence[str], default: str, example: str) -> str:
         ValueError: an option comes first. Later words may be its values, so none of them is surely the one.
     """
     word = next((word for word in words if word not in ("-h", "--help")), default)
+    if word.startswith("-") and not {"-h", "--help"}.isdisjoint(words):
+        return default
     fix = f"put {what} first, as in `{example}`"
     check.require(not word.startswith("-"), what, "come before the options", word, fix)
     return word

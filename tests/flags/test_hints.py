@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -50,10 +51,11 @@ def test_an_experiment_is_no_figure():
         "evaluate x y --metrics psnr --context 3 --metrics=mse",
         "train x.h5 --codec.channels 8 16 --codec.channels 3",
         "import x --out y.h5 --range 0 1 --range 0 255",
+        "evaluate x y --metric-settings f1.threshold=0.4 --metric_settings f1.threshold=0.3",
     ],
 )
 def test_a_flag_of_several_values_is_given_once(words):
-    flag = next(word for word in words.split() if words.count(f"{word}") > 1 and word.startswith("--"))
+    flag = next(word for word in words.split() if word.startswith("--") and word not in ("--out", "--context"))
     with pytest.raises(ValueError, match=f"^{flag} must be given once, got it twice; put all behind one: {flag} A B$"):
         cli.run(words.split())
 
@@ -64,6 +66,7 @@ def test_a_flag_of_several_values_is_given_once(words):
         ("generate balls4 --out=~/balls.h5", "--out"),
         ("train x.h5 --out ~/run", "--out"),
         ("inspect ~somebody/balls.h5", "a path"),
+        ("evaluate run --overwrite ~/balls.h5", "--overwrite"),
     ],
 )
 def test_a_home_folder_that_no_shell_has_put_there_is_refused(tmp_path, monkeypatch, words, argument):
@@ -74,7 +77,19 @@ def test_a_home_folder_that_no_shell_has_put_there_is_refused(tmp_path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
-def test_help_may_come_before_the_preset(capsys):
+def test_a_name_may_begin_with_a_tilde(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("~b.h5").write_text("no data")
+    with pytest.raises(ValueError, match=r"~b\.h5"):
+        cli.run(["inspect", "./~b.h5"])
+    with pytest.raises(FileNotFoundError, match=r"got gone"):
+        cli.run(["render", "gone", "./~b.h5", "--names", "gone=~1k parameters"])
+
+
+@pytest.mark.parametrize(
+    ("words", "flag"), [("--help sm-mnist", "--digit-size"), ("--help --balls 3", "--balls"), ("--balls -h", "--balls")]
+)
+def test_help_may_come_before_or_in_place_of_the_preset(capsys, words, flag):
     with pytest.raises(SystemExit):
-        cli.run(["generate", "--help", "sm-mnist"])
-    assert "--digit-size" in capsys.readouterr().out
+        cli.run(["generate", *words.split()])
+    assert flag in capsys.readouterr().out

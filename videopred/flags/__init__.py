@@ -88,9 +88,8 @@ def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str,
 def _check_no_tilde(words: Sequence[str]) -> None:
     """Refuse ~ where a shell leaves it, as behind `--out=`: libraries differ in whether it is a folder's name."""
     for before, word in pairwise(["", *words]):
-        flag, _, value = word.rpartition("=")
-        named = flag or (before if before.startswith("-") else "a path")
-        check.no_tilde(named, value)
+        flag, _, value = word.partition("=") if word.startswith("--") else (before, "", word)
+        check.no_tilde(flag if flag.startswith("-") else "a path", value)
 
 
 def _check_once(given: Mapping[str, Any], words: Sequence[str]) -> None:
@@ -101,7 +100,7 @@ def _check_once(given: Mapping[str, Any], words: Sequence[str]) -> None:
             values |= dict(settings)
             values |= {f"{name}.{field}": value for field, value in settings}
     several = [check.flag(name) for name, value in values.items() if isinstance(value, tuple)]
-    said = [word.partition("=")[0] for word in words]
+    said = [word.partition("=")[0].replace("_", "-") for word in words]
     for flag in several:
         check.require(said.count(flag) <= 1, flag, "be given once", "it twice", f"put all behind one: {flag} A B")
 
