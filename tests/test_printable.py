@@ -17,7 +17,8 @@ SHOWN = r"a\x1b[2Jb\nc\u202ed\udce4"
 def test_what_cannot_be_printed_is_an_escape_and_all_else_stays():
     assert printable(ODD) == SHOWN
     assert printable_lines(ODD) == SHOWN.replace(r"\n", "\n")
-    assert printable("球 é\u0301 ± \\ 🎈") == "球 é\u0301 ± \\ 🎈"
+    for name in ("球 é\u0301 ± \\ 🎈", "👩\u200d🔬", "می\u200cخواهم", "データ\u30001", "run\xa01"):
+        assert printable(name) == name
 
 
 def test_complaints_show_names_in_escapes():
@@ -34,6 +35,11 @@ def test_rows_files_and_tables_of_commands_show_names_in_escapes(capsys):
     terminal.print_rows({ODD: "b\x1bc"})
     terminal.print_found({}, [terminal.Path(ODD)], False, table=f"title \x1b\n{SHOWN}")
     assert capsys.readouterr().out == f"  {SHOWN}  b\\x1bc\ntitle \\x1b\n{SHOWN}\n\nwrote {SHOWN}\n"
+
+
+def test_the_next_command_shows_names_in_escapes(capsys):
+    terminal.print_next(("evaluate", "a\x1bb"))
+    assert capsys.readouterr().out == "next: videopred evaluate 'a\\x1bb'\n"
 
 
 def test_failures_of_the_system_show_names_in_escapes(capsys):

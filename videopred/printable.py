@@ -1,16 +1,26 @@
 """Names of files, runs and rows as they can be shown: some hold letters that steer a terminal or turn a line round."""
 
+from unicodedata import category
+
+_JOINERS = "\u200c\u200d"
+"""Between letters of some scripts, and in some emoji."""
+
 
 def printable(text: str) -> str:
     r"""Text with each letter that cannot be printed in an escape, such as \x1b; so are ends of lines."""
     if text.isprintable():  # as pages with films are, of millions of letters
         return text
-    return "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
+    return "".join(letter if _is_printable(letter) else _escape(letter) for letter in text)
 
 
 def printable_lines(text: str) -> str:
     """The same of text of several lines, which stay."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def _is_printable(letter: str) -> bool:
+    """Also spaces of any width, which Python counts out."""
+    return letter.isprintable() or letter in _JOINERS or category(letter) == "Zs"
 
 
 def _escape(letter: str) -> str:

@@ -72,7 +72,7 @@ def print_found(content: Mapping[str, Any], paths: Sequence[Path], as_json: bool
 def print_next(command: Words) -> None:
     """Offer the command that a user may want to type next, unless another one is running this one."""
     if not _GOES_ON.get():
-        print(f"next: {typed_command(command)}")
+        print(f"next: {printable(typed_command(command))}")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from lightning.pytorch.callbacks import Callback
 from tqdm import tqdm
 
 from videopred.files import told_of
+from videopred.printable import printable_lines
 from videopred.training.learner import Learner
 from videopred.training.processes import is_first
 
@@ -19,7 +20,7 @@ _SPEAKER = logging.getLogger("videopred.training")
 
 def say(line: str) -> None:
     """One line for whoever listens; see `listening`."""
-    _SPEAKER.info(line)
+    _SPEAKER.info(printable_lines(line))
 
 
 @contextmanager
