@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -209,12 +210,16 @@ def test_what_dead_processes_left_of_the_same_file_is_cleared_away(tmp_path, dea
     assert set(names(tmp_path)) == {"f[1].txt", *mine, *others}
 
 
-def test_what_a_process_elsewhere_writes_to_the_same_file_stays(tmp_path, dead):
+def test_what_a_process_elsewhere_writes_to_the_same_file_stays_for_a_day(tmp_path, dead):
     """Its number says nothing here, also in a container with the name of this machine."""
     other = tmp_path / left_by(dead, "f.txt", home="12ab34cd")
     other.write_text("half")
     write_text(tmp_path / "f.txt", "new")
     assert other.read_text() == "half"
+    a_day_ago = time.time() - 86500
+    os.utime(other, (a_day_ago, a_day_ago))
+    write_text(tmp_path / "f.txt", "new")
+    assert names(tmp_path) == ["f.txt"]
 
 
 def test_a_process_of_the_same_number_writes_beside_not_into_the_same_file(tmp_path):

@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import shutil
+import time
 import tokenize
 import zipfile
 import zlib
@@ -23,6 +24,7 @@ DAMAGED_ARRAY = (ValueError, TypeError, KeyError, EOFError, SyntaxError, tokeniz
 
 _DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 """What zipfile raises where an archive is damaged; the last two of methods and keys that a changed byte speaks of."""
+_DAY = 86400  # s
 
 
 @contextmanager
@@ -32,7 +34,7 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     The folder is made, and goes away again if nothing comes of it; what was at `path` is replaced at the very end. A
     link stays, and the file comes to where it leads, such as another disk. A killed process leaves the temporary file,
     `.<name>.<machine>-<process>-<random>.partial`, and never half a file under the final name; whoever writes the same
-    file next on that machine clears it away.
+    file next on that machine clears it away, or a day later on any.
 
     Args:
         path: the file to make.
@@ -215,11 +217,17 @@ def _beside(path: Path, ending: str) -> Path:
 
 
 def _clear(path: Path, ending: str) -> None:
-    """Remove what dead processes of this machine left of the same file; those of another cannot be asked."""
-    for left in path.parent.glob(f".{escape(path.name)}.{home_of_processes()}-*-*.{ending}"):
-        process = left.name.split("-")[-2]
-        if process.isdecimal() and not is_alive(int(process)):
+    """Remove what dead processes left of the same file.
+
+    Those of another machine or container cannot be asked; what they have not touched for a day is left.
+    """
+    for left in path.parent.glob(f".{escape(path.name)}.*-*-*.{ending}"):
+        with suppress(FileNotFoundError, ValueError):  # another process may be at it; and other names are none of ours
+            home, process, _ = left.name.removesuffix(f".{ending}").rpartition(".")[2].split("-")
+            here, touched = home == home_of_processes(), left.stat().st_mtime
+            if is_alive(int(process)) if here else time.time() - touched < _DAY:
+                continue
             if left.is_dir():
-                shutil.rmtree(left, ignore_errors=True)  # another process may be at it
+                shutil.rmtree(left, ignore_errors=True)
             else:
-                left.unlink(missing_ok=True)
+                left.unlink()
