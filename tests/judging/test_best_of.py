@@ -160,6 +160,10 @@ def test_only_arrays_have_samples_and_there_is_one_truth(file, tmp_path):
     with pytest.raises(ValueError, match="--axes must be left out where no array is given, got NBTCHW; pictures and"):
         open_given(GivenConfig(pred=tmp_path / "p.gif", axes="NBTCHW"), "test")
     np.save(tmp_path / "p.npy", given_films(file))
+    np.save(tmp_path / "t.npy", given_films(file)[0])
+    given = GivenConfig(pred=tmp_path / "p.gif", true=tmp_path / "t.npy", range=(0, 1), axes="NBTCHW")
+    with pytest.raises(ValueError, match="--axes must name an axis N only if --pred is an array, got NBTCHW; leave N"):
+        open_given(given, "test")
     given = GivenConfig(
         pred=tmp_path / "p.npy", true=tmp_path / "p.npy", range=(0, 1), axes="NBTCHW", true_axes="NBTCHW"
     )

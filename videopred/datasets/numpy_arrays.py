@@ -106,8 +106,10 @@ def _whole_header(file: IO[bytes], size: int, source: Path) -> tuple[Header, Lit
     header, order = _header(file, source)
     require_numbers(header.dtype, header.shape, source, _FIX)
     said = file.tell() + header.nbytes
-    if size != said:  # each system would complain in its own way of less
+    if size < said:  # which each system would complain of in its own way
         raise _damaged(source, f"{size:,} of {said:,} bytes")
+    if size > said:
+        raise _damaged(source, f"{size - said:,} bytes behind its array")
     return header, order
 
 
