@@ -5,17 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
-import torch
 
 from videopred.datasets import DATASETS
-from videopred.experiments import EXPERIMENTS, PAPERS, experiment_at, experiment_names, find_experiment, read_experiment
+from videopred.experiments import EXPERIMENTS, PAPERS, experiment_names, find_experiment, read_experiment
 from videopred.experiments.asking import ask
-from videopred.experiments.rivals import MATCHED, RIVALS, as_wide
+from videopred.experiments.rivals import MATCHED, RIVALS
 from videopred.experiments.scales import SCALES, at_scale, changes
-from videopred.models import build_core, reads
 from videopred.models.codec_settings import MilaConfig, SharedConfig
-from videopred.models.core_settings import CoreSettings
-from videopred.models.encoder import Encoder
 from videopred.models.presets import PRESETS
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
@@ -84,13 +80,6 @@ def value(experiment, setting):
     for name in setting.split("."):
         found = found[name] if isinstance(found, dict) else getattr(found, name)
     return found
-
-
-def core_parameters(experiment):
-    config, recipe = experiment.model, experiment.recipe
-    with torch.device("meta"):
-        encoder = Encoder(config.codec, (recipe.channels, recipe.height, recipe.width), reads(config.core))
-        return sum(weight.numel() for weight in build_core(config.core, encoder.features).parameters())
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -186,58 +175,6 @@ def test_a_file_goes_round(name, scale, tmp_path):
     path = tmp_path / "my.json"
     path.write_text(experiment.model_dump_json())
     assert read_experiment(path) == experiment
-
-
-@pytest.mark.parametrize("rival", RIVALS)
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_rival_is_as_wide(name, rival):
-    ours, wide = find_experiment(name), find_experiment(f"{name}-{rival}")
-    core = wide.model.core
-    width = core.rows * core.heads * core.head_size if rival == "rmc" else core.units
-    assert width == sum(ours.model.core.state_widths)
-    assert (wide.model.stack, wide.model.codec) == (ours.model.stack, ours.model.codec)
-    assert wide.model_copy(update={"model": ours.model, "summary": "", "stated": {}, "chosen": {}}) == ours.model_copy(
-        update={"summary": "", "stated": {}, "chosen": {}}
-    )
-
-
-@pytest.mark.parametrize("scale", ["paper", "small"])
-@pytest.mark.parametrize("rival", RIVALS)
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_matched_rival_has_as_nearly_as_possible_as_many_parameters(name, rival, scale):
-    ours, size = experiment_at(name, scale), "head_size" if rival == "rmc" else "units"
-    target, matched = core_parameters(ours), experiment_at(f"{name}-{rival}-matched", scale).model
-
-    def distance(change):
-        nearby = matched.core.changed(**{size: getattr(matched.core, size) + change})
-        return abs(
-            core_parameters(ours.model_copy(update={"model": matched.model_copy(update={"core": nearby})})) - target
-        )
-
-    assert distance(0) <= min(distance(-1), distance(1))
-    assert distance(0) < 0.03 * target
-
-
-def test_a_matched_rival_differs_from_the_wide_one_in_its_size_alone():
-    for scale in SCALES:
-        wide, matched = (experiment_at(f"scoff-balls4-lstm{matched}", scale) for matched in ("", "-matched"))
-        assert set(changes(wide, matched)) == ({"core.units"} if scale != "tiny" else set())
-
-
-def test_widths_by_hand():
-    rims, scoff, brims = (
-        find_experiment(name).model.core for name in ("rims-balls4", "scoff-intphys", "brims-smmnist")
-    )
-    assert (rims.state_widths, scoff.state_widths, brims.state_widths) == ((100,) * 6, (85,) * 6, (50,) * 12)
-    rmc = as_wide(scoff, "rmc")
-    assert (rmc.rows, rmc.heads, rmc.head_size) == (6, 5, 17)
-
-
-def test_a_core_that_is_new_has_rivals_as_wide():
-    class NewConfig(CoreSettings):
-        units: int = 15
-
-    assert [as_wide(NewConfig(), rival).state_widths for rival in RIVALS] == [(15,)] * 3
 
 
 def test_a_twin_differs_in_the_law_alone():
