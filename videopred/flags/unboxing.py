@@ -71,7 +71,7 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
         helptext = next((lines[1:] for lines in others if lines[0] == "Argument helptext:"), [""])
         kind = unread[2] or helptext[0].partition(" ")[2].strip("{}")  # of a line such as --height INT
         got = _typed(unread[1], words)
-        fix = _listed(got) if " " in kind or kind in ("CLIPS", "SCENE", "PX") else _SEE  # several may be asked for
+        fix = _SEE if kind in ("INT", "FLOAT") else _listed(got)
         if " " in got and got in words:
             fix = "leave out the quotes"
         if got.lower() == "none" and any("None" in line for line in helptext):

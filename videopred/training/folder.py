@@ -108,8 +108,10 @@ class RunFolder:
         check.require(not foreign, "--out", must, got, fix)
 
     def _is_run(self) -> bool:
-        """Whether the folder has the settings of a run; damaged ones are, beside a record, for other programs too call
-        theirs settings.json."""
+        """Whether the folder has the settings of a run.
+
+        Damaged ones count only beside a record, since other programs call theirs settings.json, too.
+        """
         if not (self.path / SETTINGS).is_file():
             return False
         with suppress(check.FaultyFileError):
