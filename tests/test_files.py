@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tiny_runs import no_file_longer_than
 
-from videopred import check
+from videopred import check_path
 from videopred.check import FaultyFileError
 from videopred.files import (
     read_json,
@@ -231,7 +231,7 @@ def test_a_process_of_the_same_number_writes_beside_not_into_the_same_file(tmp_p
 
 
 def test_no_name_beside_is_too_long_for_a_disk(tmp_path):
-    write_text(check.absent("--out", tmp_path / ("a" * 222), False), "new")
+    write_text(check_path.absent("--out", tmp_path / ("a" * 222), False), "new")
 
 
 def test_a_folder_appears_at_the_end_in_place_of_the_old(tmp_path):

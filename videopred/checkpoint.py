@@ -20,7 +20,7 @@ import torch
 from pydantic import Field, JsonValue, PositiveInt, ValidationError
 from torch import Tensor
 
-from videopred import check, systems
+from videopred import check, check_path, systems
 from videopred.device import pick_device
 from videopred.explaining import explain
 from videopred.models import build
@@ -134,7 +134,7 @@ def checkpoint_file(run: Path, name: str | None = None) -> Path:
     Raises:
         FileNotFoundError: there is no such run, or it has no checkpoint. ValueError: it has none of that name.
     """
-    check.run_folder(run)
+    check_path.run_folder(run)
     folder = run / "checkpoints"
     if name is not None:
         there = sorted(path.stem for path in folder.glob("*.ckpt"))
@@ -161,7 +161,7 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
             weights that are not finite.
     """
     where = device if isinstance(device, torch.device) else pick_device(device or "cpu")
-    config, weights = read_run(check.as_path("RUN", run))
+    config, weights = read_run(check_path.as_path("RUN", run))
     with torch.random.fork_rng(devices=()):  # weights are drawn first
         predictor = build(config.model, config.film_shape)
     take_weights(predictor, weights, run)
@@ -208,7 +208,7 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
     Raises:
         FileNotFoundError, ValueError: as `load_run`.
     """
-    if check.run_folder(run).is_file():
+    if check_path.run_folder(run).is_file():
         export = read_export(run)
         return _parsed(run, json.dumps(export.settings)), _require_finite(run, export.weights)
     config, weights, _ = read_checkpoint(run)

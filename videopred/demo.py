@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from videopred import check
+from videopred import check_path
 from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
@@ -84,7 +84,7 @@ def run_demo(
     """
     pick_device(device)  # an unknown one is said before anything is made
     for name in ("balls.h5", "run", *SCORE_FILES, *chain.from_iterable(PICTURES)):
-        check.absent("--out", out / name, overwrite, folder=name == "run")
+        check_path.absent("--out", out / name, overwrite, folder=name == "run")
     # At this size a second thread costs more than it brings; and one gives the same numbers on any number of cores.
     with one_thread():
         return _run(out, tiny, device, progress)

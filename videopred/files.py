@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from videopred import check
+from videopred import check, check_path
 from videopred.systems import home_of_processes, is_alive
 
 DAMAGED_ARRAY = (ValueError, TypeError, KeyError, EOFError, SyntaxError, tokenize.TokenError)
@@ -83,7 +83,7 @@ def write_all(contents: Mapping[Path, bytes | str], *, overwrite: bool) -> list[
         FileExistsError: one is there and `overwrite` is false.
     """
     for path in contents:
-        check.absent("--out", path, overwrite)
+        check_path.absent("--out", path, overwrite)
     with ExitStack() as files:
         for path, content in contents.items():
             file = files.enter_context(whole_file(path))

@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from videopred import check
+from videopred import check, check_path
 from videopred.amounts import duration
 from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.text import aligned_lines
@@ -93,7 +93,7 @@ def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now
     """
     if not folder.exists():
         fix = "train a run with `videopred train`, or give the folder that runs are in"
-        raise check.not_found_error("FOLDER", "be an existing folder", folder, fix, nearest_path(folder))
+        raise check_path.not_found_error("FOLDER", "be an existing folder", folder, fix, nearest_path(folder))
     now = time.time() if now is None else now
     files = score_files(scores)
     return [_look_at(path, files, now) for path in _find(folder, _DEPTH)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from videopred import check
+from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.naming import read_names
 from videopred.commands.options import Json, Overwrite, out_flag
@@ -54,12 +54,12 @@ def compare(
     fix = "leave it out: a folder of scores is of one data set"
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
-    check.folder_for(out, files.values())
+    check_path.folder_for(out, files.values())
     scored = list(dict.fromkeys(name for run in of_runs for name in _scored_on(run)))
     folders = [folder for path in paths for folder in _scores_of(path, data, scored)]
     targets = {suffix: out / name for suffix, name in files.items()}
     for target in targets.values():
-        check.absent("--out", target, overwrite)
+        check_path.absent("--out", target, overwrite)
     from videopred.eval.comparison import Comparison
     from videopred.plots.comparison import save_comparison
 
@@ -117,7 +117,7 @@ def _not_scores(path: Path) -> FileNotFoundError:
     """The complaint of a path where there are neither scores nor a run."""
     must, make = "be a folder of scores or a run", "make them with `videopred evaluate`"
     if not path.exists():
-        return check.not_found_error("SCORES", must, path, make, nearest_run(path) or nearest_path(path))
+        return check_path.not_found_error("SCORES", must, path, make, nearest_run(path) or nearest_path(path))
     fix = _offer_below(path) or make
     if (path / PLAUSIBILITY_FILES[0]).is_file():
         fix = "errors of plausibility are compared by `videopred plausibility RUN... DATA`"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check, flags
+from videopred import check, check_path, flags
 from videopred.commands import terminal
 from videopred.commands.options import Data, Json, Overwrite, out_flag
 from videopred.datasets import DATASETS, open_dataset
@@ -78,7 +78,7 @@ def import_(
 ) -> None:
     """Convert films made elsewhere to a data file, and print what was found."""
     check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
-    check.existing("SOURCE", source)
+    check_path.existing("SOURCE", source)
     from videopred.datasets.importing import import_films
 
     path, found = import_films(source, out, reading, overwrite=overwrite, progress=terminal.watched())
@@ -98,7 +98,7 @@ def inspect(
     )
     if preview is not None:
         check.require(preview.suffix == ".gif", "--preview", "end in .gif", preview, "rename it")
-        check.absent("--preview", preview, overwrite)
+        check_path.absent("--preview", preview, overwrite)
     from videopred.datasets.description import describe
 
     with open_dataset(data) as file:
@@ -120,7 +120,7 @@ def _write_preview(file: "ClipSource", path: Path, overwrite: bool) -> None:
     masks = None
     if "groups" in file.truth:
         masks = np.stack([file.read(part, "groups", clip, clip + 1)[0, :length] for clip in clips])
-    check.absent("--preview", path, overwrite)  # again: reading may have taken long
+    check_path.absent("--preview", path, overwrite)  # again: reading may have taken long
     preview_gif(frames, path, masks)
 
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from videopred import check
+from videopred import check, check_path
 from videopred.command_lines import Words, from_here
 from videopred.commands import terminal
 from videopred.datasets import DATASETS, open_dataset
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def write(experiment: ExperimentConfig, path: Path, overwrite: bool, json_: bool) -> None:
     """Write an experiment to a file that `videopred train` takes."""
     check.require(path.suffix == ".json", "--write", "end in .json", path, "rename it")
-    check.absent("--write", path, overwrite)
+    check_path.absent("--write", path, overwrite)
     from videopred.files import write_text
 
     terminal.print_files([write_text(path, experiment.model_dump_json(indent=2) + "\n")], json_)

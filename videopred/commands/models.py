@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check
+from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Run, out_flag
@@ -64,8 +64,8 @@ def rollout(
 
     With --without, --freeze, --swap or --schema, the model is rolled out under that intervention.
     """
-    path = check.absent("--out", out or results(run, data) / "rollout.npz", overwrite)
-    paths = {"--out": path} | ({} if trace is None else {"--trace": check.absent("--trace", trace, overwrite)})
+    path = check_path.absent("--out", out or results(run, data) / "rollout.npz", overwrite)
+    paths = {"--out": path} | ({} if trace is None else {"--trace": check_path.absent("--trace", trace, overwrite)})
     for flag, one in paths.items():
         check.require(one.suffix == ".npz", flag, "end in .npz", one, "rename it")
     differ = trace is None or trace.resolve() != path.resolve()
@@ -94,7 +94,7 @@ def rollout(
     clips = {"data": str(data), "fingerprint": asked.file.fingerprint(), "part": part, "clips": list(chosen)}
     made = {"run": str(run), **clips, "feedback": feedback, "intervention": list(intervention.words)}
     for flag, one in paths.items():
-        check.absent(flag, one, overwrite)  # another command may have made it meanwhile
+        check_path.absent(flag, one, overwrite)  # another command may have made it meanwhile
     save_rollout(path, rollout, truth, made)
     if trace is not None:
         from videopred.judging.probing import known_of

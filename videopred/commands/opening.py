@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets import open_dataset
 from videopred.run_files import SETTINGS, SUMMARY, data_name, run_name
 from videopred.training.places import run_of, seeds_of
@@ -57,7 +57,7 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for run in runs:
         if not (run / SUMMARY).is_file():
-            found.append(check.run_folder(run))
+            found.append(check_path.run_folder(run))
             continue
         of_seeds = [run_of(run, seed) for seed in seeds_of(run)]
         missing = [path.name for path in of_seeds if not (path / SETTINGS).is_file()]
@@ -91,7 +91,7 @@ class Opened(NamedTuple):
 def opened(run: Path, data: Path, device: str, context: int | None, horizon: int | None) -> Opened:
     """The clips, and the context and horizon asked for, else the data's own; checked before torch is loaded."""
     check.device_kind(device)
-    check.run_folder(run)
+    check_path.run_folder(run)
     file = open_dataset(data)
     asked = Opened(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
     check.context_and_horizon(asked.context, asked.horizon, file.frames)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check
+from videopred import check_path
 from videopred.commands import terminal
 from videopred.commands.naming import called, runs_and_data
 from videopred.commands.opening import opened, results, say_unfinished
@@ -48,7 +48,7 @@ def render(
     find_metric("--by", choice.by, METRICS)
     kinds = picture.kinds(out)
     for run in runs[1:]:
-        check.run_folder(run)
+        check_path.run_folder(run)
     asked = opened(runs[0], data, device, context, horizon)
     check_intervention(intervention, picture, asked.horizon)
     check_several(len(runs), intervention, picture)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check
+from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.naming import called, own_names, runs_and_data
 from videopred.commands.opening import check_not_of_others, each_run, results, say_unfinished
@@ -57,11 +57,11 @@ def plausibility(
     several = len(models) > 1 or any(model.together for model in models)
     if answers is not None:
         _check_answers(answers, several, overwrite)
-    check.existing("DATA", data)
+    check_path.existing("DATA", data)
     if scores is not None:
-        check.existing_file("--scores", scores, "give a table or answers, one line per film")
+        check_path.existing_file("--scores", scores, "give a table or answers, one line per film")
     if out is not None:
-        check.folder_for(out, PLAUSIBILITY_FILES)
+        check_path.folder_for(out, PLAUSIBILITY_FILES)
     compared = (out or results(runs[0], data, len(models) - 1)) if len(models) > 1 else None
     of_scores = [out or Path("eval") / scores.stem / data_name(data)] if scores is not None else []
     _check_new(models, of_scores, compared, draw, overwrite)
@@ -198,7 +198,7 @@ def _check_answers(answers: Path, several: bool, overwrite: bool) -> None:
     check.require(not several, "--answers", "be left out with several runs", answers, fix)
     fix = "rename it; zip the text if a benchmark wants that"
     check.require(answers.suffix == ".txt", "--answers", "end in .txt", answers, fix)
-    check.absent("--answers", answers, overwrite)
+    check_path.absent("--answers", answers, overwrite)
 
 
 def _check_new(
@@ -215,7 +215,7 @@ def _check_new(
     paths += [model.together / name for model in models if model.together for name in OVER_SEEDS_FILES]
     paths += [compared / name for name in COMPARED_FILES] if compared else []
     for path in paths:
-        check.absent("--out", path, overwrite)
+        check_path.absent("--out", path, overwrite)
 
 
 def _check_fit(data: Path, scoring: PlausibilityConfig, draw: Sequence[int], answers: Path | None) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from videopred import check
+from videopred import check_path
 from videopred.commands import terminal
 from videopred.commands.options import Json
 
@@ -33,7 +33,7 @@ def probe(
     json_: Json = False,
 ) -> None:
     """Measure what can be read from a model's states: positions, velocities, labels and modes."""
-    check.existing_file("TRACE", trace, "make it with `videopred rollout RUN DATA --trace FILE`")
+    check_path.existing_file("TRACE", trace, "make it with `videopred rollout RUN DATA --trace FILE`")
     from videopred.judging.probing import probe_trace
 
     report = probe_trace(trace)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from videopred import check, flags
+from videopred import check, check_path, flags
 from videopred.command_lines import Words, generate_words
 from videopred.commands import terminal
 from videopred.commands.options import Device, out_flag
@@ -53,7 +53,7 @@ def reproduce(
         place.is_dir() or not place.exists(), "--out", "be a folder", f"{place}, a file", "choose another name"
     )
     if not dry_run:  # it takes new files, which come after all training
-        check.absent("--out", place / "scores", overwrite=True, folder=True)
+        check_path.absent("--out", place / "scores", overwrite=True, folder=True)
     plan = make_plan(of, scale, place, device)
     comment = "# " if dry_run else ""
     if dry_run:

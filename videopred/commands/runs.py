@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from videopred import check
+from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.opening import each_run
 from videopred.commands.options import Device, Json, Overwrite, out_flag
@@ -21,7 +21,7 @@ def runs(
     """List runs: state, updates, losses, and scores."""
     from videopred.runs import list_runs, table, to_dict
 
-    found = list_runs(folder, scores=Path("eval") if scores is None else check.existing("--scores", scores))
+    found = list_runs(folder, scores=Path("eval") if scores is None else check_path.existing("--scores", scores))
     if json_:
         terminal.print_json({"runs": [to_dict(run) for run in found]})
     else:
@@ -48,12 +48,12 @@ def export(
     for flag, given in (("--data", data), ("--scores", None if scores == Path("eval") else scores)):
         check.require(card or given is None, flag, "come with --card", given, "leave it out")
         if given is not None:
-            check.existing(flag, given)
+            check_path.existing(flag, given)
     fix = "leave it out; scores on a card are those of the best"
     check.require(not card or checkpoint is None, "--checkpoint", "be left out with --card", checkpoint, fix)
-    check.run_folder(run)
+    check_path.run_folder(run)
     if out is not None:
-        check.absent("--out", check.export_name(out), overwrite)
+        check_path.absent("--out", check_path.export_name(out), overwrite)
     if card:
         from videopred.export.with_card import export_with_card
 
@@ -88,12 +88,12 @@ def report(
     check.require(len(runs) > 0, "RUN", "be given", "nothing", "name a run folder, e.g. models/balls4-rims")
     check.device_kind(device)
     check.require(out.suffix == ".html", "--out", "end in .html", out, "rename it")
-    check.absent("--out", out, overwrite)
+    check_path.absent("--out", out, overwrite)
     runs = tuple(each_run(runs))
     if data is not None:
-        check.existing("--data", data)
+        check_path.existing("--data", data)
     if scores != Path("eval"):
-        check.existing("--scores", scores)
+        check_path.existing("--scores", scores)
     names = check_rows(rows_in(rows))
     from videopred.report.page import write_report
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check
+from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.naming import runs_and_data
 from videopred.commands.opening import check_not_of_others, each_run, results, say_unfinished
@@ -68,12 +68,12 @@ def evaluate(
     read_metric_settings(metrics or (usual.metrics if usual else DEFAULT_METRICS), metric_settings)
     if films.pred is not None:
         question.check_words_about_films()
-    folder = check.folder_for(out, SCORE_FILES) if out else _results(runs, data, films)
+    folder = check_path.folder_for(out, SCORE_FILES) if out else _results(runs, data, films)
     runs = each_run(runs)
     file = None if data is None else open_dataset(data)
     check_not_of_others(folder / SCORES, runs, overwrite)
     for name in SCORE_FILES:
-        check.absent("--out", folder / name, overwrite)
+        check_path.absent("--out", folder / name, overwrite)
     how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}
     if films.pred is not None:
         scores = _score_films(films, file, question, reference, how)

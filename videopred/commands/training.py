@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check, flags
+from videopred import check, check_path, flags
 from videopred.commands import experiments, terminal
 from videopred.commands.options import CORE_HELP, Device, Json, Overwrite, out_flag
 from videopred.datasets import DATASETS, open_dataset
@@ -100,7 +100,7 @@ def train(
     check.require(data is not None, "DATA", "be given", "nothing", fix)
     assert data is not None
     if init_from is not None:
-        check.run_folder(init_from, "--init-from")
+        check_path.run_folder(init_from, "--init-from")
     asked = ask(str(data), scale, core_name)
     chosen = None if seeds is None else _seeds(seeds, training, asked)
     if asked is None:
@@ -140,7 +140,7 @@ class _Learning(NamedTuple):
 
 def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     """Resume a run, or runs from several seeds, and return whether any had something left to learn."""
-    check.run_or_runs(run)
+    check_path.run_or_runs(run)
     from videopred.training.resuming import is_finished, read_settings
     from videopred.training.run import resume
     from videopred.training.seeds import resume_seeds
@@ -279,7 +279,7 @@ def _check_there(data: Path, seeds: str | None) -> None:
         raise FileNotFoundError(check.complaint("DATA", must, data, fix))
     must = "be an existing file" if data.suffix else "be a data file, or a name that `videopred list` shows"
     names = [] if data.suffix else [*DATASETS, *experiments_there]
-    raise check.not_found_error("DATA", must, data, fix, nearest_path(data, names))
+    raise check_path.not_found_error("DATA", must, data, fix, nearest_path(data, names))
 
 
 def _check_opens(data: Path) -> None:

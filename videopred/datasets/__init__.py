@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from videopred import check
+from videopred import check, check_path
 from videopred.addresses import find
 from videopred.datasets.settings import (
     BallsConfig,
@@ -187,7 +187,7 @@ def read_recipe(argument: str, must: str, path: Path) -> DatasetSettings:
         FileNotFoundError: it is not there. FaultyFileError: it holds no recipe of this version.
     """
     fix = "write one, as `videopred inspect FILE --json` does"
-    text = check.existing_file(argument, path, fix).read_bytes()
+    text = check_path.existing_file(argument, path, fix).read_bytes()
     with suppress(ValueError, RecursionError):  # no JSON, which `load_recipe` tells
         content = json.loads(text)
         if isinstance(content, dict) and "recipe" in content:
@@ -212,7 +212,7 @@ def open_dataset(path: Path | str) -> "ClipSource":
         FileNotFoundError, ValueError: see `ClipFile` and `ClipFolder`.
         TypeError: it is no path.
     """
-    path = check.as_path("DATA", path)
+    path = check_path.as_path("DATA", path)
     source = "videopred.datasets.clip_folder:ClipFolder" if path.is_dir() else "videopred.datasets.clip_file:ClipFile"
     return find(source)(path)
 

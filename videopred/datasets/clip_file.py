@@ -11,7 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets.advice import how_to_import, how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.clip_source import ClipSource
@@ -62,7 +62,7 @@ class ClipFile(ClipSource):
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        check.existing_file("DATA", self.path, how_to_make(self.path))
+        check_path.existing_file("DATA", self.path, how_to_make(self.path))
         self._handle: h5py.File | None = None
         self._arrays: dict[str, h5py.Dataset] = {}  # kept open, with what HDF5 remembers of the last chunks
         self._owner = 0
@@ -350,7 +350,7 @@ class ClipFile(ClipSource):
             yield self._handle
         except (OSError, KeyError, RuntimeError) as error:
             check.require_access(error, self.path)
-            check.existing_file("DATA", self.path, how_to_make(self.path))
+            check_path.existing_file("DATA", self.path, how_to_make(self.path))
             raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from None
 
     def _check_same(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets.converting import convert
 from videopred.datasets.foreign_films import ConvertedFilms, RawFilms, visible
 from videopred.datasets.h5_arrays import SUFFIXES, read_h5
@@ -70,7 +70,7 @@ def read_films(source: Path | str, config: ImportConfig | None = None, *, progre
     """
     config = ImportConfig() if config is None else config
     check.require_instance("config", config, ImportConfig)
-    films = _read(check.as_path("SOURCE", source), config)
+    films = _read(check_path.as_path("SOURCE", source), config)
     return convert(films, config, progress=progress) if isinstance(films, RawFilms) else films
 
 
@@ -80,7 +80,7 @@ def read_raw_films(source: Path | str, config: ImportConfig) -> RawFilms:
     Raises:
         ValueError: they are of a benchmark's layout, which says more than films.
     """
-    films = _read(check.as_path("SOURCE", source), config)
+    films = _read(check_path.as_path("SOURCE", source), config)
     must, fix = "be films and nothing else", "bring it in with `videopred import` first"
     check.require(isinstance(films, RawFilms), "SOURCE", must, source, fix)
     assert isinstance(films, RawFilms)
@@ -89,7 +89,7 @@ def read_raw_films(source: Path | str, config: ImportConfig) -> RawFilms:
 
 def _read(source: Path, config: ImportConfig) -> RawFilms | ConvertedFilms:
     """What the reader of its format makes of a path."""
-    check.existing("SOURCE", source)
+    check_path.existing("SOURCE", source)
     fitting = [name for name, form in FORMATS.items() if form.fits(source)]
     must, got, fix = f"be one of: {'; '.join(FORMATS)}", f"{source}, which is none of them", "save it as one of them"
     if fitting:

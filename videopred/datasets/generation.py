@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets import make_world
 from videopred.datasets.forecasting import Forecast, forecast
 from videopred.datasets.making import LocalMaker, make_file
@@ -61,8 +61,9 @@ def generate(
         OSError: a file cannot be written, or a worker died; nothing is left under its name.
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
-    mnist = None if mnist is None else check.as_path("--mnist", mnist)
-    work = _prepare(plan(name, clips, seed, check.as_path("--out", out), recipe, shards), mnist, workers, overwrite)
+    mnist = None if mnist is None else check_path.as_path("--mnist", mnist)
+    planned = plan(name, clips, seed, check_path.as_path("--out", out), recipe, shards)
+    work = _prepare(planned, mnist, workers, overwrite)
     _say_what_is_ahead(work, workers)
     total, local = sum(target.clips for target in work.missing), work.local
     try:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets.file_layout import Record
 from videopred.datasets.film_formats import read_films
 from videopred.datasets.foreign_films import ConvertedFilms
@@ -48,11 +48,11 @@ def import_films(
         FileExistsError: the file is there and `overwrite` is false.
         OSError: the file cannot be written.
     """
-    out = check.as_path("--out", out)
+    out = check_path.as_path("--out", out)
     check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
-    differ = out.resolve() != check.as_path("SOURCE", source).resolve()
+    differ = out.resolve() != check_path.as_path("SOURCE", source).resolve()
     check.require(differ, "--out", "be another file than SOURCE", out, "rename it")
-    check.absent("--out", out, overwrite)
+    check_path.absent("--out", out, overwrite)
     films = read_films(source, config, progress=progress)
     found = {"source": Path(source).resolve().name, **films.found}
     with (
@@ -61,7 +61,7 @@ def import_films(
     ):
         for part, count in films.parts.items():
             writer.write_part(part, _records(films, part, count, bar), count)
-        check.absent("--out", out, overwrite)  # another command may have made it meanwhile
+        check_path.absent("--out", out, overwrite)  # another command may have made it meanwhile
     return Imported(out, found)
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets.chance import open_sources
 from videopred.datasets.clip import Clip
 from videopred.datasets.clip_source import ClipSource
@@ -81,7 +81,7 @@ def export_intphys(
     check.require("test" in parts or not unlabelled, "--unlabelled", must, f"it beside {got}", "leave it out")
     is_folder = Path(folder).suffix not in (".h5", ".tar", ".gz", ".zip")
     check.require(is_folder, "--out", "be a folder", folder, "name it without that ending, and pack it afterwards")
-    folder = check.free_folder(Path(folder), overwrite).absolute()
+    folder = check_path.free_folder(Path(folder), overwrite).absolute()
     others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS) if folder.is_dir() else []
     check.require(not others and not folder.is_file(), "--out", "be a folder of such films, or a new one",
                   f"{folder} with {', '.join(others[:3]) or 'a file'}", "choose another name")  # fmt: skip
@@ -100,7 +100,7 @@ def export_intphys(
                 chance = open_sources(0, name, [index])[0] if random_levels else None
                 _write_film(source.clip(name, index), partial / kind / place, chance, labelled=kind != "test")
                 bar.update()
-        check.free_folder(folder, overwrite)  # another command may have made it meanwhile
+        check_path.free_folder(folder, overwrite)  # another command may have made it meanwhile
     return folder
 
 

@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Protocol
 
-from videopred import check
+from videopred import check_path
 from videopred.datasets.file_layout import full_record
 from videopred.datasets.piece import Piece, load_piece, make_piece
 from videopred.datasets.plan import Block, Target
@@ -72,7 +72,7 @@ def make_file(target: Target, maker: PieceMaker, done: Callable[[int], object], 
     """
     folder = PieceFolder(target)
     with folder.open(), new_file(target.path, target.attributes) as writer:
-        check.absent("--out", target.path, overwrite)  # now that nobody else can make it
+        check_path.absent("--out", target.path, overwrite)  # now that nobody else can make it
         missing = folder.missing()
         made = maker.make([(block, folder.path_of(block)) for block in missing])
         absent = set(missing)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets.foreign_films import RawFilms, visible, whole_source
 from videopred.datasets.gif_times import TICK_MS, read_times
 from videopred.datasets.import_settings import ImportConfig
@@ -168,6 +168,6 @@ _DAMAGE = (OSError, SyntaxError, EOFError, IndexError, ValueError, struct.error,
 @contextmanager
 def _whole(path: Path) -> Iterator[Image.Image]:
     """The picture in a file; what Pillow says of damage becomes one line."""
-    check.existing_file("SOURCE", path, "replace it")  # a pipe would be waited for
+    check_path.existing_file("SOURCE", path, "replace it")  # a pipe would be waited for
     with whole_source(path, _DAMAGE, "hold whole pictures", "replace it"), Image.open(path) as image:
         yield image

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets import open_dataset
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.intphys import ScoredFilms, frames_shown, scored_films
@@ -81,7 +81,7 @@ def open_quadruplets(
         FileNotFoundError: nothing is there.
         ValueError: it holds no scenes of four films, or is not whole.
     """
-    path = check.existing("DATA", check.as_path("DATA", path))
+    path = check_path.existing("DATA", check_path.as_path("DATA", path))
     check.whole_number("--every", 1 if every is None else every, 1, "1 shows every frame")
     if holds_intphys(path):
         must, fix = "be left out for folders of IntPhys", "dev is judged, or test where there is no dev"
@@ -100,7 +100,7 @@ def _of_folder(path: Path, height: int, width: int, every: int, film_names: Path
         films = scored_films(path, height=height, width=width, every=every)
     beside = films.place.parent / f"{films.place.name}_ids.txt"
     if film_names is not None:
-        given = check.existing_file("--film-names", film_names, "give a text file, one name a line")
+        given = check_path.existing_file("--film-names", film_names, "give a text file, one name a line")
         known = _named(given, films.folders)
     elif beside.is_file():
         known = _named(beside, films.folders)

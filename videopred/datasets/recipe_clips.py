@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets import check_recipe, find_recipe, make_world
 from videopred.datasets.clip import Clip
 from videopred.datasets.clip_source import ClipSource
@@ -43,7 +43,7 @@ def open_recipe(
             recipe whose clips come from one stream.
         FileNotFoundError: `mnist` lacks a file.
     """
-    return RecipeClips(recipe, clips, seed, None if mnist is None else check.as_path("mnist", mnist))
+    return RecipeClips(recipe, clips, seed, None if mnist is None else check_path.as_path("mnist", mnist))
 
 
 class RecipeClips(ClipSource):

@@ -11,7 +11,7 @@ from typing import IO
 
 import numpy as np
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.file_layout import FORMAT
 from videopred.datasets.plan import Block, Job, Target
@@ -52,7 +52,7 @@ def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool
 def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
     """As `still_to_make`, but pieces are not looked at."""
     if job.shards == 1:
-        check.absent("--out", job.path, overwrite)
+        check_path.absent("--out", job.path, overwrite)
         return list(mine)
     for stray in strays(job):
         _refuse(overwrite, f"{stray}, of another set")
@@ -64,7 +64,7 @@ def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> 
             _refuse(overwrite, f"{target.path}, with other content")
             missing.append(target)
     if alone and not missing:
-        check.absent("--out", job.path, overwrite, folder=True)
+        check_path.absent("--out", job.path, overwrite, folder=True)
     return missing
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from videopred import check
+from videopred import check, check_path
 
 _STEPS = 2.0**50
 """Answers are whole multiples of 1 / _STEPS: sums of them are exact."""
@@ -149,7 +149,7 @@ def read_scores(
         ValueError: a film is unknown, missing or scored twice, something is no finite number, or an answer lies
             outside [0, 1], or a table says otherwise which films are possible; the line is named.
     """
-    check.existing_file("--scores", path, "give a table or answers, one line per film")
+    check_path.existing_file("--scores", path, "give a table or answers, one line per film")
     places = _places(names, folders)
     found: dict[str, dict[tuple[int, int], float]] = {}
     for number, kind, name, value, label in _table(path) if path.suffix.lower() == ".csv" else _answers(path):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from videopred import check
+from videopred import check_path
 from videopred.amounts import counted
 from videopred.eval.answers import write_answers
 from videopred.eval.file_names import PLAUSIBILITY_FILES
@@ -120,7 +120,7 @@ class PlausibilityScores:
             folder / PLAUSIBILITY_FILES[2]: self.films_csv(),
         }
         if answers is not None:
-            contents[check.absent("--answers", answers, overwrite)] = self.answers()
+            contents[check_path.absent("--answers", answers, overwrite)] = self.answers()
         if self.surprise is not None and self.differs is not None:
             arrays = {"surprise": self.surprise, "differs": self.differs, "films": np.array(self.scenes.names)}
             contents[folder / PLAUSIBILITY_FILES[3]] = array_bytes(arrays)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from videopred import check
+from videopred import check, check_path
 from videopred.eval import find_metric, make_metric
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.intervals import (
@@ -314,7 +314,7 @@ def load_scores(path: Path | str) -> Scores:
     """
     folder = Path(path).parent if Path(path).name == SCORES else Path(path)
     for name in (SCORES, SCORE_FILES[2]):
-        check.existing_file("SCORES", folder / name, _FIX)
+        check_path.existing_file("SCORES", folder / name, _FIX)
     try:
         return _read(folder)
     except check.FaultyFileError:

@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from videopred import check
+from videopred import check, check_path
 from videopred.checkpoint import BEST, LAST, RunConfig, checkpoint_file, read_checkpoint
 from videopred.files import write_all
 from videopred.run_files import EXPORT
@@ -43,12 +43,12 @@ def export_file(run: Path, out: Path | None, overwrite: bool, checkpoint: str | 
         ValueError: it is an export, it has no such checkpoint, or the file is not called as exports are.
         FileExistsError: the file is there and `overwrite` is false.
     """
-    check.run_folder(run)
+    check_path.run_folder(run)
     check.require(run.is_dir(), "RUN", "be a run folder", f"{run}, an export", "copy the file")
     folder = run if run.name not in ("", "..") else run.resolve()  # the path stays as it was typed where it can
     which = "" if checkpoint is None else f"-{checkpoint_file(run, checkpoint).stem}"
-    out = check.export_name(out or folder.with_name(f"{folder.name}{which}{EXPORT}"))
-    return check.absent("--out", out, overwrite)
+    out = check_path.export_name(out or folder.with_name(f"{folder.name}{which}{EXPORT}"))
+    return check_path.absent("--out", out, overwrite)
 
 
 def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from videopred import check, pictures
+from videopred import check, check_path, pictures
 from videopred.checkpoint import checkpoint_file, load_run, run_settings
 from videopred.datasets import open_dataset
 from videopred.datasets.advice import kept_clips
@@ -51,7 +51,7 @@ def export_with_card(
         FileExistsError: a file is there already; then nothing is written.
     """
     out = export_file(run, out, overwrite)
-    card, film = (check.absent("--out", out.with_suffix(suffix), overwrite) for suffix in (".md", ".gif"))
+    card, film = (check_path.absent("--out", out.with_suffix(suffix), overwrite) for suffix in (".md", ".gif"))
     export = gather(run, half)
     file = _clips(run, data)
     names = dict.fromkeys([run_name(out), run_name(run)])  # as one or the other was judged

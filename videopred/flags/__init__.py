@@ -19,7 +19,7 @@ import tyro
 from tyro.conf import DisallowNone, FlagCreatePairsOff
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from videopred import check
+from videopred import check, check_path
 from videopred.flags.unboxing import unboxed
 from videopred.settings import NO_DEFAULT_SHOWN, Settings
 
@@ -89,7 +89,7 @@ def _check_no_tilde(words: Sequence[str]) -> None:
     """Refuse ~ where a shell leaves it, as behind `--out=`: libraries differ in whether it is a folder's name."""
     for before, word in pairwise(["", *words]):
         flag, _, value = word.partition("=") if word.startswith("--") else (before, "", word)
-        check.no_tilde(flag if flag.startswith("-") else "a path", value)
+        check_path.no_tilde(flag if flag.startswith("-") else "a path", value)
 
 
 def _check_once(given: Mapping[str, Any], words: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from videopred import check, pictures
+from videopred import check, check_path, pictures
 from videopred.datasets.motion import MODES
 from videopred.datasets.switching import AXES
 from videopred.judging.choosing import clip_scores, extreme_clips
@@ -140,7 +140,7 @@ def render(
     intervention = Intervention() if intervention is None else intervention
     check.require_instance("picture", picture, PictureConfig)
     check.require_instance("intervention", intervention, Intervention)
-    out = check.as_path("--out", out)
+    out = check_path.as_path("--out", out)
     choice = _choice(clips)
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon

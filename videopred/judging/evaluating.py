@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import torch
 from torch import Tensor
 
-from videopred import check
+from videopred import check, check_path
 from videopred.amounts import counted
 from videopred.device import device_of, my_device, pick_device
 from videopred.eval.scores import Scores
@@ -69,7 +69,7 @@ def evaluate(
     """
     models = predictor.values() if isinstance(predictor, Mapping) else [predictor]
     check_opened(file, models, ", or several in a dict; videopred.judging.judge scores functions")
-    check.not_a_path("reference", reference, "be clips that are open", "open_dataset")
+    check_path.not_a_path("reference", reference, "be clips that are open", "open_dataset")
     if metrics is None:
         metrics = usual_metrics([one.config for one in models if isinstance(one, Predictor)], file)
     if first is not None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets import DATASETS
 from videopred.datasets.digits import read_digits
 from videopred.eval import find_metric
@@ -52,7 +52,7 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
 def check_opened(file: "ClipSource", predictors: Iterable[object] = (), also: str = "") -> None:
     """Refuse what are no open clips and loaded models; the message says how to open them, see `check_model`."""
     must, fix = "be clips that are open", "give what videopred.open_dataset returns"
-    check.not_a_path("file", file, must, "open_dataset")
+    check_path.not_a_path("file", file, must, "open_dataset")
     check.require_kind(hasattr(file, "read_frames"), "file", must, type(file).__name__, fix)
     for predictor in predictors:
         check_model(predictor, also)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from videopred import check
+from videopred import check, check_path
 from videopred.amounts import number_told
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.fingerprint import hash_files
@@ -52,7 +52,7 @@ class GivenFilms:
         array: str | None = None,
         part: str = "test",
     ) -> None:
-        check.existing(flag, path)
+        check_path.existing(flag, path)
         self.flag, self.path = flag, path
         self._names = {"SOURCE": flag, "DATA": flag, "--array": f"{flag}-array"}
         with check.named(self._names):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from videopred import check
+from videopred import check, check_path
 from videopred.eval.information import mutual_information, patterns, purity
 from videopred.eval.probe import from_left_to_right, in_random_order, probe_labels, probe_places
 from videopred.files import whole_npz
@@ -56,7 +56,7 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
             or no truth that could be read from states.
     """
     fix = "make it with `videopred rollout RUN DATA --trace FILE`"
-    path = check.existing_file("TRACE", Path(path), fix)
+    path = check_path.existing_file("TRACE", Path(path), fix)
     with whole_npz("TRACE", path, fix), np.load(path) as arrays:
         kept = dict(arrays)
     sound = {"states", "context"} <= set(kept)

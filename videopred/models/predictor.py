@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from videopred import check
+from videopred import check, check_path
 from videopred.models import build_core, build_decoder
 from videopred.models.arguments import autocast_on
 from videopred.models.core import State, Trace, Unrolled, unroll
@@ -125,7 +125,7 @@ def check_model(model: object, also: str = "") -> None:
         model: what was given as `predictor`.
         also: what else could have been meant, behind the advice to load one.
     """
-    check.not_a_path("predictor", model, "be a model", "load_run")
+    check_path.not_a_path("predictor", model, "be a model", "load_run")
     fits = isinstance(model, nn.Module) and hasattr(model, "film_shape")
     fix = f"give what videopred.load_run returns{also}"
     check.require_kind(fits, "predictor", "be a model", type(model).__name__, fix)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from videopred import check
+from videopred import check, check_path
 from videopred.models.intervention_settings import Intervention
 from videopred.rendering import OF_ALL_CLIPS, OF_SEVERAL_MODELS
 from videopred.rendering.settings import ClipChoice, PictureConfig, is_file_name
@@ -84,7 +84,7 @@ def new_paths(out: Path, part: str, clips: list[int], picture: PictureConfig, ov
     if is_file_name(out):
         alone = together or len(clips) == 1
         check.require(alone, "--out", "be a folder for several clips", out, "give a folder, or --clips 0")
-        return [[check.absent("--out", out, overwrite)]]
+        return [[check_path.absent("--out", out, overwrite)]]
     ending = f"-{picture.figure}" if picture.figure else ""
     names = [f"{part}{ending}"] if together else [f"{part}-{clip}{ending}" for clip in clips]
-    return [[check.absent("--out", out / f"{name}.{kind}", overwrite) for kind in kinds] for name in names]
+    return [[check_path.absent("--out", out / f"{name}.{kind}", overwrite) for kind in kinds] for name in names]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from videopred import check
+from videopred import check, check_path
 from videopred.command_lines import from_here
 from videopred.datasets.advice import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, may_be_of, scores_in
@@ -63,7 +63,7 @@ def find_run(path: Path, results: Path) -> FoundRun:
     Raises:
         FileNotFoundError: no run is there. FaultyFileError: a file of it is damaged.
     """
-    check.run_folder(path)
+    check_path.run_folder(path)
     if path.is_file():
         settings, record = read_header(path)
         log: list[dict[str, str]] = []

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from videopred import check
+from videopred import check, check_path
 from videopred.amounts import size
 from videopred.device import pick_device
 from videopred.eval.comparison import compare
@@ -87,12 +87,12 @@ def write_report(
     """
     check.require(len(runs) > 0, "RUN", "be given", "nothing", "name a run folder")
     check.require(out.suffix == ".html", "--out", "end in .html", out, "rename it")
-    check.absent("--out", out, overwrite)
+    check_path.absent("--out", out, overwrite)
     check_rows(tuple(rows))
     changed, fix = ",".join(name for name in rows if name in OF_CHANGES), "draw it with `videopred render`"
     check.require(not changed, "--rows", "be of runs as they are", changed, fix)
     if results != Path("eval"):
-        check.existing("--scores", results)
+        check_path.existing("--scores", results)
     found = [find_run(run, results) for run in runs]
     files = score_files(results)
     if len(found) == 1:
@@ -114,7 +114,7 @@ def write_report(
     length = len(text.encode())
     must, got = f"make a page of at most {size(LARGEST)}", size(length)
     check.require(length <= LARGEST, "RUN", must, got, "report on fewer runs, or on smaller films")
-    check.absent("--out", out, overwrite)  # another command may have made it meanwhile
+    check_path.absent("--out", out, overwrite)  # another command may have made it meanwhile
     with whole_file(out, "--out") as partial:
         partial.write_text(text, encoding="utf-8")
     return out

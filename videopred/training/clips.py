@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from videopred import check
+from videopred import check, check_path
 from videopred.datasets import DATASETS, open_dataset, read_recipe
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.loader import MEMORY_LIMIT, FilmDataset
@@ -141,7 +141,7 @@ def open_clips(data: Path | str, training: TrainingConfig, *, preset: bool = Fal
     Raises:
         FileNotFoundError, ValueError: see `open_dataset` and `open_recipe`; or --validation-clips for a file.
     """
-    path = check.as_path("DATA", data)
+    path = check_path.as_path("DATA", data)
     recipe: str | DatasetSettings | None = None
     if path.suffix == ".json":
         recipe = read_recipe("DATA", "be a recipe or an experiment if it is JSON", path)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from videopred import check
+from videopred import check, check_path
 from videopred.checkpoint import RunConfig, choices, read_run, take_weights
 from videopred.models import build
 from videopred.models.predictor import Predictor
@@ -28,7 +28,7 @@ def first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Predi
         _try_out(predictor)
     as_it_learns(predictor, config)
     if config.init_from is not None:
-        source = check.run_folder(Path(config.init_from), "--init-from")
+        source = check_path.run_folder(Path(config.init_from), "--init-from")
         with check.named({"RUN": "--init-from"}):
             theirs, weights = read_run(folder.whereabouts(source) if folder else source)
         _check_same_model(config, theirs)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from videopred import check
+from videopred import check, check_path
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import LOCK, RECORD, SETTINGS, SUMMARY, data_name
 
@@ -51,7 +51,7 @@ def check_free(out: Path, overwrite: bool) -> None:
         FileExistsError: something is there and `overwrite` is false.
     """
     if not is_unbegun(out):
-        check.absent("--out", out, overwrite, folder=True)
+        check_path.absent("--out", out, overwrite, folder=True)
 
 
 def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
@@ -67,7 +67,7 @@ def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
         check_free(run_of(out, seed), overwrite)
     if not (out / SUMMARY).exists():
         return
-    check.absent("--out", out / SUMMARY, overwrite)
+    check_path.absent("--out", out / SUMMARY, overwrite)
     there = seeds_of(out)
     must = f"name those of the runs that are there, {','.join(map(str, there))}"
     fix = "name them as well, or choose another --out"

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from videopred import check
+from videopred import check, check_path
 from videopred.checkpoint import (
     BEST,
     LAST,
@@ -48,7 +48,7 @@ def read_settings(run: Path) -> tuple[RunConfig, dict[str, Any]]:
         FileNotFoundError: there is no run. ValueError: its settings are damaged, or it is an export.
     """
     must, fix = "be a run folder", "an export has no checkpoint to go on from; start from it with --init-from"
-    check.require(not check.run_folder(run).is_file(), "--resume", must, run, fix)
+    check.require(not check_path.run_folder(run).is_file(), "--resume", must, run, fix)
     return run_settings(run), _record(run)
 
 

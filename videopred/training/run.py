@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from videopred import check
+from videopred import check, check_path
 from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, take_checkpoint
 from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
@@ -96,8 +96,8 @@ def train(
         KeyboardInterrupt: stopped before the last update; the message says why and how to go on.
     """
     fix = "give that of a file or folder of clips or of a recipe's JSON file, or a preset"
-    path = check.as_path("DATA", data, fix)  # clips that are open cannot be found again to resume the run
-    out = None if out is None else check.as_path("--out", out)
+    path = check_path.as_path("DATA", data, fix)  # clips that are open cannot be found again to resume the run
+    out = None if out is None else check_path.as_path("--out", out)
     how = _checked(model, training, compute, watch, device)
     folder = RunFolder(out or usual_folder(path, how.model))
     folder.mend()  # it may be the run that gives its weights
@@ -191,7 +191,7 @@ def _prepare(
     folder: RunFolder | None = None,
 ) -> tuple[Learner, TrainingClips]:
     """A learner that has learned nothing yet, and its clips, which fit one another."""
-    init_from = None if init_from is None else check.as_path("--init-from", init_from)
+    init_from = None if init_from is None else check_path.as_path("--init-from", init_from)
     file = data if isinstance(data, ClipSource) else open_clips(data, how.training)
     clips = TrainingClips(file, how.training, how.compute, str(how.device), as_a_file=file is data)
     must = f"be at most {clips.frames - 1}, as the last of {clips.frames} frames is predicted and never read"
@@ -241,7 +241,7 @@ def resume(
         TypeError: as `train`.
         KeyboardInterrupt: as `train`.
     """
-    run = check.as_path("RUN", run)
+    run = check_path.as_path("RUN", run)
     _check_kinds(model, training, compute, watch)
     config, record = read_settings(run)
     check_same(config, model, training)
@@ -302,7 +302,7 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
     assert known is not None
     preset = data is None and known in DATASETS  # paths of files are kept whole
     if data is None and not preset and not Path(known).exists():
-        raise check.not_found_error("DATA", "be where it was", Path(known), fix, None)
+        raise check_path.not_found_error("DATA", "be where it was", Path(known), fix, None)
     file = open_clips(known, config.training, preset=preset)
     check_data(config, file, known)
     return file

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from videopred import check
+from videopred import check, check_path
 from videopred.amounts import counted
 from videopred.checkpoint import LAST, whole_checkpoint
 from videopred.files import write_bytes, write_json
@@ -206,7 +206,7 @@ def _summed_up(out: Path, seeds: Sequence[int]) -> Path:
     for seed in seeds:
         last = run_of(out, seed) / "checkpoints" / LAST
         fix = "put it back, as the lowest validation loss of that seed is read from it"
-        seen = whole_checkpoint(check.existing_file("the last checkpoint", last, fix))[LOOKS_KEY]["lowest"]
+        seen = whole_checkpoint(check_path.existing_file("the last checkpoint", last, fix))[LOOKS_KEY]["lowest"]
         lowest[str(seed)] = seen if math.isfinite(seen) else None
     values = [value for value in lowest.values() if value is not None]
     complete = len(values) == len(seeds)
