@@ -21,7 +21,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from videopred import check, check_path
 from videopred.flags.unboxing import unboxed
-from videopred.settings import NO_DEFAULT_SHOWN, Settings
+from videopred.settings import NO_DEFAULT_SHOWN, Settings, check_used
 
 VALUES = ConstructorRegistry()
 """How words become values, where tyro's own ways are not ours."""
@@ -80,6 +80,7 @@ def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str,
             parse(args=["--help"], config=for_help)
         raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
     _check_once(kwargs, words)
+    _check_used(kwargs, words)
     if name != "train":  # whose flags may take away what a file or a run says
         _check_given(command, kwargs, words)
     return kwargs
@@ -103,6 +104,13 @@ def _check_once(given: Mapping[str, Any], words: Sequence[str]) -> None:
     said = [word.partition("=")[0].replace("_", "-") for word in words]
     for flag in several:
         check.require(said.count(flag) <= 1, flag, "be given once", "it twice", f"put all behind one: {flag} A B")
+
+
+def _check_used(given: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Refuse a flag that changes nothing beside others, whatever its value."""
+    for settings in given.values():
+        if isinstance(settings, Settings):
+            check_used(settings, given_names(settings.flag_prefix, words))
 
 
 def _check_given(command: Callable[..., None], given: Mapping[str, Any], words: Sequence[str]) -> None:
@@ -154,6 +162,13 @@ def with_default(command: Callable[..., None], name: str, default: Any, annotati
     copy.__kwdefaults__ = {**(command.__kwdefaults__ or {}), name: default}
     copy.__annotations__ = {**command.__annotations__, name: annotation}
     return copy
+
+
+def given_names(prefix: str, words: Sequence[str]) -> set[str]:
+    """The settings whose flags, which begin with the prefix, are among the words; of a switch, `--no-` or not."""
+    flags = (word.partition("=")[0] for word in words if word.startswith(prefix))
+    names = {flag.removeprefix(prefix).replace("-", "_") for flag in flags}
+    return names | {name.removeprefix("no_") for name in names}
 
 
 def value_of(flag: str, words: Sequence[str], default: str) -> str:

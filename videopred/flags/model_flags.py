@@ -11,12 +11,12 @@ from typing import Any
 from videopred import check, flags
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import ask
-from videopred.models import CODECS, CORES, DECODERS, core_config, name_of_core, with_core
+from videopred.models import CODECS, CORES, DECODERS, core_config, name_of_core, reads, with_core
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY
-from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
+from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig, check_used
 from videopred.training.places import first_of
 
 
@@ -45,11 +45,14 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
     defaults |= {"core_name": core_name, "codec_name": codec.kind, "decoder_name": decoder.kind}
     for name, value in defaults.items():
         command = flags.with_default(command, name, value, command.__annotations__[name])
-    parts: dict[str, Settings] = {
+    parts: dict[str, Any] = {
         "core": core,
         "codec": _part_flags("codec", codec, words, CODECS),
         "decoder": _part_flags("decoder", decoder, words, DECODERS),
     }
+    reading = flags.value_of("--core.reads", words, reads(chosen_core(core_name, core)))
+    unused = _unused_of_codec(core_name, reading, parts["codec"].kind, parts["decoder"].kind)
+    check_used(parts["codec"], flags.given_names("--codec.", words), unused)
     for part, settings in parts.items():
         command = flags.with_default(command, part, settings, type(settings))
     return command
@@ -144,6 +147,20 @@ def _part_flags(
     settings = usual if name == usual.kind else table[name][0]()
     _check_names(part, name, words, type(settings), table)
     return settings
+
+
+def _unused_of_codec(core: str, reading: str, codec: str, decoder: str) -> dict[str, str]:
+    """Settings of a codec that change nothing -> what they change nothing beside.
+
+    Args:
+        core, codec, decoder: their names.
+        reading: what the core reads of a frame.
+    """
+    if reading != "map":
+        return dict.fromkeys(("positions", "position_op", "position_width"), f"--core {core}, which reads no map")
+    with_what = "--decoder masks" if decoder == "masks" else "--codec mila"
+    makes_no_vector = decoder == "masks" or codec == "mila"  # R-NEM's also makes one on the way back to frames
+    return {"embedding": f"{with_what} and a core that reads a map"} if makes_no_vector else {}
 
 
 def _check_names(

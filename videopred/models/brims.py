@@ -42,8 +42,6 @@ class Stack(Core):
     in [0, 1], mean over heads.
     """
 
-    top_down: ClassVar[bool] = False
-    """Whether a layer reads the one above."""
     one_choice: ClassVar[bool] = False
     """Whether the lowest layer chooses for all."""
 
@@ -58,7 +56,7 @@ class Stack(Core):
         self.readings = nn.ModuleList()
         for level, (modules, _, units) in enumerate(sizes):
             below = slot[level - 1] if level else features
-            above = slot[level + 1] if self.top_down and level + 1 < len(sizes) else None
+            above = slot[level + 1] if config.top_down and level + 1 < len(sizes) else None
             alone = above is None and (level == 0 or not config.per_module_slots)
             self.readings.append(ReadNeighbours(config, below, above, alone, modules, units))
         self.rows, _, self.units = sizes[readout]
@@ -136,8 +134,6 @@ def _by_layer(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 class BRIMs(Stack):
     """Bidirectional recurrent independent mechanisms: every layer reads the one below and the one above."""
-
-    top_down = True
 
     def __init__(self, config: BRIMsConfig, features: int):
         super().__init__(config, features, 0 if config.readout == "lower" else -1)

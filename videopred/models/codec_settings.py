@@ -46,7 +46,7 @@ class RNEMConfig(CodecSettings):
 
 
 class MilaConfig(CodecSettings):
-    """Encoder and decoder from later PyTorch code of the RIMs and SCOFF authors: no padding, bilinear upsampling."""
+    """Encoder and decoder of the authors' later code: no padding, so frames from 24 px on; bilinear upsampling."""
 
     kind: Suppress[Literal["mila"]] = "mila"
     channels: tuple[PositiveInt, PositiveInt, PositiveInt] = (16, 32, 64)

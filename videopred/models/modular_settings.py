@@ -1,6 +1,6 @@
 """Settings of the cores whose modules compete: RIMs, BRIMs and rivals of the same layers. Light: pydantic only."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from tyro.conf import Suppress
@@ -42,6 +42,22 @@ class ModularSettings(CoreSettings):
     """Whether the gradient is cut where modules hear what inactive ones offer."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Dropout in [0, 1), in training, of what is read from the input and of messages."""
+
+    @property
+    def attends(self) -> bool:
+        """Whether there is anything to divide an attention between."""
+        raise NotImplementedError
+
+    @property
+    def unused(self) -> dict[str, str]:
+        exchange = ("comm_source", "comm_heads", "comm_key", "comm_value", "comm_topk", "comm_gate", "block_gradient")
+        unused = {} if self.comm else dict.fromkeys(exchange, "--core.no-comm")
+        if not self.input_attention:
+            unused |= dict.fromkeys(("input_heads", "input_key", "null_slot"), "--core.no-input-attention")
+        elif not self.attends:
+            alone = "--core.no-null-slot, which leaves one slot"
+            unused |= dict.fromkeys(("input_heads", "input_key", "input_attention"), alone)
+        return unused
 
 
 def _check_modules(config: ModularSettings, modules: int, active: int, units: int) -> None:
@@ -106,9 +122,13 @@ class RIMsConfig(ModularSettings, _Sizes):
 
     @property
     def attends(self) -> bool:
-        """Whether there is anything to divide an attention between."""
         alone = self.reads != "map" and not self.null_slot
         return self.competition == "modules" or (self.input_attention and not alone)
+
+    @property
+    def unused(self) -> dict[str, str]:
+        gain = {} if self.input_attention or self.reads != "map" else {"input_gain": "--core.no-input-attention"}
+        return super().unused | gain
 
     @model_validator(mode="after")
     def _settings_agree(self) -> "RIMsConfig":
@@ -134,12 +154,19 @@ class _SizesOfLayers(CoreSettings):
 class StackSettings(ModularSettings, _SizesOfLayers):
     """What stacks of RIMs share: sizes of each layer, the lowest first."""
 
+    top_down: ClassVar[bool] = False
+    """Whether a layer reads the one above it, too."""
+
     competition: Literal["null", "random"] = "null"
     """Which modules are active: those that attend least to the null slot, or random ones."""
     input_heads: PositiveInt = 4
     """Heads of the attention to neighbouring layers; together their values are 4 x units wide."""
     per_module_slots: bool = False
     """Whether each module of a neighbouring layer is a slot of its own (paper, 3.2), or the layer is one (its code)."""
+
+    @property
+    def attends(self) -> bool:
+        return self.input_attention and (self.null_slot or self.top_down or self.per_module_slots)
 
     @property
     def state_widths(self) -> tuple[int, ...]:
@@ -159,6 +186,8 @@ class StackSettings(ModularSettings, _SizesOfLayers):
 
 class BRIMsConfig(StackSettings):
     """Bidirectional RIMs: layers that read the one below and the one above (BRIMs paper, section 3, table 6)."""
+
+    top_down: ClassVar[bool] = True
 
     kind: Suppress[Literal["brims"]] = "brims"
     readout: Literal["lower", "top"] = "lower"

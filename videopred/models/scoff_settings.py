@@ -76,6 +76,20 @@ class SCOFFConfig(CoreSettings):
     def state_widths(self) -> tuple[int, ...]:
         return (self.units,) * self.files
 
+    @property
+    def unused(self) -> dict[str, str]:
+        unused: dict[str, str] = {}
+        if not self.comm:
+            exchange = ("comm_heads", "comm_key", "comm_value", "query_from", "schema_comm", "comm_gate")
+            unused |= dict.fromkeys(exchange, "--core.no-comm")
+        if not self.input_attention:
+            unused |= dict.fromkeys(("input_key", "input_gain"), "--core.no-input-attention")
+        if self.frozen_schema:
+            unused |= dict.fromkeys(("schema_key", "temperature", "eval_sample"), "--core.frozen-schema")
+        if self.reads == "vector":
+            unused["norm"] = "--core.reads vector, where there is one slot"
+        return unused
+
     @model_validator(mode="after")
     def _settings_agree(self) -> "SCOFFConfig":
         if self.active is None:

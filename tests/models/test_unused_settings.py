@@ -1,0 +1,136 @@
+"""No setting of a model is read and then forgotten: another value changes the model, or it is refused."""
+
+from contextlib import nullcontext
+from typing import Any, get_args
+
+import pytest
+import torch
+from torch import nn
+
+from videopred.commands.training import train
+from videopred.flags.model_flags import with_model_flags
+from videopred.models import CODECS, CORES, DECODERS, build, build_core, core_config
+from videopred.models.core import unroll
+from videopred.models.core_settings import CoreSettings
+from videopred.models.layer import Layer
+from videopred.models.settings import PredictorConfig
+from videopred.settings import Settings
+
+FEATURES = 7
+_STACK = {"modules": (4, 4), "active": (2, 2), "units": (4, 8)}
+SMALL: dict[str, dict[str, Any]] = {
+    "rims": {"modules": 4, "active": 2, "units": 4},
+    "brims": _STACK,
+    "hierarchical-rims": _STACK,
+    "mld-rims": _STACK,
+    "scoff": {"files": 4, "active": 2, "units": 4, "schemata": 3},
+    "transformer": {"units": 8, "heads": 2, "window": 3},
+    "rmc": {"heads": 2, "head_size": 4},
+    "lstm-h": {"units": (4, 8)},
+    "lstm-ha": {"units": (4, 8)},
+    "lstm-hb": {"units": (4, 8)},
+    "lstm-hab": {"units": (4, 8)},
+}
+_EVEN, _NO_NULL = {"input_attention": False, "competition": "random"}, {"null_slot": False, "competition": "random"}
+SWITCHES: dict[str, list[dict[str, Any]]] = {
+    name: [{"comm": False}, {"comm_source": "state"}, _EVEN, _NO_NULL] for name in CORES if name.endswith("rims")
+}
+SWITCHES["rims"] += [{"reads": "map"}, {"reads": "strips"}, {"competition": "modules"}]
+SWITCHES["rims"] += [{"reads": "map", **_EVEN}, {"reads": "map", **_NO_NULL}]
+SWITCHES["mld-rims"] += [{"per_module_slots": True, **_NO_NULL}]
+SWITCHES["scoff"] = [{"comm": False}, {"frozen_schema": True}, {"reads": "vector"}, _EVEN]
+CASES = [(name, switches) for name in CORES for switches in [{}, *SWITCHES.get(name, [])]]
+OTHER = {"comm_topk": 1, "input_gain": 2.0, "key_size": 3, "position_width": 5}
+"""Another value of what may be None."""
+
+
+def others(settings: Settings) -> dict[str, Any]:
+    """Another value of each setting; of a size that others must divide or fit into, twice as much."""
+    found = {}
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        if name == "kind":
+            continue
+        if value is None or name in OTHER:
+            found[name] = OTHER[name]
+        elif isinstance(value, bool):
+            found[name] = not value
+        elif isinstance(value, str):
+            found[name] = next(choice for choice in get_args(field.annotation) if choice != value)
+        elif isinstance(value, tuple):
+            found[name] = tuple(2 * part for part in value)
+        else:
+            found[name] = value / 2 if isinstance(value, float) else 2 * value
+    return found
+
+
+def numbers_of(model: nn.Module, films: torch.Tensor, output_of: Any) -> list[torch.Tensor]:
+    """Weights, and what the model gives out and how it learns, in training and in evaluation."""
+    found = [weight.detach().clone() for weight in model.double().parameters()]
+    for learning in (True, False):
+        model.train(learning).zero_grad()
+        torch.manual_seed(4)
+        output = output_of(model, films)
+        output.square().sum().backward()
+        found += [output.detach(), *(weight.grad for weight in model.parameters() if weight.grad is not None)]
+    return found
+
+
+def core_numbers(config: CoreSettings) -> list[torch.Tensor]:
+    torch.manual_seed(0)
+    core = build_core(config, FEATURES)
+    slots = {"vector": 1, "map": 3, "strips": core.rows}[core.input_kind]
+    films = torch.randn(2, 5, slots, FEATURES, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    return numbers_of(core, films, lambda core, films: unroll(core, films).output)
+
+
+def alike(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
+    if [value.shape for value in some] != [value.shape for value in others]:
+        return False
+    return all(torch.allclose(*pair, rtol=1e-9, atol=1e-13) for pair in zip(some, others, strict=True))
+
+
+@pytest.mark.parametrize(("name", "switches"), CASES, ids=str)
+def test_another_value_changes_a_core_or_is_refused(name, switches):
+    small = {**SMALL.get(name, {}), **switches}
+    usual = core_config(name, **small)
+    before, idle, contradicting = core_numbers(usual), set(), set()
+    for setting, value in others(usual).items():
+        try:
+            changed = usual.changed(**{setting: value})
+        except ValueError:
+            contradicting.add(setting)
+            continue
+        if alike(before, core_numbers(changed)):
+            idle.add(setting)
+            with pytest.raises(ValueError, match=r"must be left out with --core\..*; leave out the one"):
+                Layer(name, FEATURES, **small, **{setting: value})
+    assert idle == set(usual.unused) - contradicting
+
+
+def predictor_numbers(config: PredictorConfig) -> list[torch.Tensor]:
+    torch.manual_seed(0)
+    model = build(config, (1, 32, 24))
+    films = torch.rand(2, 3, 1, 32, 24, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    return numbers_of(model, films, lambda model, films: model(films).logits)
+
+
+@pytest.mark.parametrize("core", ["scoff", "gru", "rims --core.reads strips"])
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_another_value_changes_codec_and_decoder_or_its_flag_is_refused(codec, decoder, core):
+    name, *words = core.split()
+    settings = core_config(name, **SMALL.get(name, {"units": 4}), **({"reads": words[1]} if words else {}))
+    usual = PredictorConfig(
+        core=settings, codec=CODECS[codec][0](channels=(2, 4, 6), embedding=8), decoder=DECODERS[decoder][0]()
+    )
+    before = predictor_numbers(usual)
+    words = ["DATA", "--core", name, *words, "--codec", codec, "--decoder", decoder]
+    for part, value in usual:
+        for setting, other in others(value).items() if part in ("codec", "decoder") else ():
+            changed = type(value)(**{**value.model_dump(), setting: other})
+            flag = f"--{part}.{setting.replace('_', '-')}"
+            idle = alike(before, predictor_numbers(usual.model_copy(update={part: changed})))
+            refusal = pytest.raises(ValueError, match=f"^{flag} must be left out with .*, got both; leave out the one")
+            with refusal if idle else nullcontext():
+                with_model_flags(train, [*words, f"{flag}={other}"])
