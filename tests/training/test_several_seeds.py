@@ -18,10 +18,12 @@ from training_runs import UNDRAWN, equal, load, stderr_unread, weights
 
 from videopred.check import FailedError
 from videopred.checkpoint import ExperimentRecord
+from videopred.files import write_json
 from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training import seeds as several
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
+from videopred.training.places import noted_to_replace
 from videopred.training.resuming import read_settings
 from videopred.training.run import train
 from videopred.training.seeds import resume_seeds, train_seeds
@@ -86,6 +88,36 @@ def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monk
     with pytest.raises(KeyboardInterrupt, match=f" for this seed, or `videopred train --resume {out}` for all$"):
         train_seeds(data, (3, 4), tiny_model(), tiny_training(), out=out, device="cpu")
     assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
+
+
+def test_old_runs_are_replaced_where_that_was_stopped_before_the_last(data, tmp_path, monkeypatch, capfd):
+    """And are not judged together with new ones meanwhile."""
+
+    def stopped_at_five(*args: Any, out: Path, **how: Any) -> Path:
+        if out.name == "seed-5":
+            raise KeyboardInterrupt("stopped")
+        return train(*args, out=out, **how)
+
+    out = tmp_path / "runs"
+    learn = functools.partial(train_seeds, data, (3, 4, 5), tiny_model("gru"), out=out, device="cpu")
+    learn(training=tiny_training(updates=1))
+    monkeypatch.setattr(several, "train", stopped_at_five)
+    with pytest.raises(KeyboardInterrupt):
+        learn(training=tiny_training(updates=2), overwrite=True)
+    monkeypatch.undo()
+    assert run(f"evaluate {out} {data}") == 1
+    assert f"got {out}, in which seed 5 is still to be replaced; `videopred train --resume" in capfd.readouterr().err
+    assert run(f"train --resume {out} --device cpu") == 0
+    assert [load(path)["global_step"] for path in sorted(out.glob("seed-*/checkpoints/last.ckpt"))] == [2, 2, 2]
+    assert run(f"evaluate {out} {data} --out {tmp_path / 'scores'}") == 0
+
+
+def test_old_runs_stay_together_where_the_first_was_not_replaced(data, tmp_path):
+    out = train_seeds(data, (3, 4), tiny_model("gru"), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
+    before = (out / "seed-4" / "run.json").read_bytes()
+    write_json(out / "seeds.json", {"seeds": [3, 4], "to_replace": noted_to_replace(out, [3, 4])})
+    resume_seeds(out, device="cpu")
+    assert (out / "seed-4" / "run.json").read_bytes() == before
 
 
 def test_seeds_behind_one_that_fails_are_trained_as_well(data, tmp_path, monkeypatch, capfd):
@@ -174,7 +206,7 @@ def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monke
         pass
 
     def killed(*anything: object) -> None:
-        assert json.loads((tmp_path / "runs" / "seeds.json").read_text()) == {"seeds": [3, 4]}
+        assert json.loads((tmp_path / "runs" / "seeds.json").read_text()) == {"seeds": [3, 4], "to_replace": {}}
         raise Killed
 
     monkeypatch.setattr(Learner, "training_step", killed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from videopred import check, check_path
 from videopred.datasets import open_dataset
 from videopred.run_files import SETTINGS, SUMMARY, data_name, run_name
-from videopred.training.places import run_of, seeds_of
+from videopred.training.places import run_of, seeds_of, to_replace
 from videopred.typed_commands import resume_command
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
     """The runs at these paths; a folder of `train --seeds` stands for the runs from all its seeds.
 
     Raises:
-        FileNotFoundError: a path is no run. FaultyFileError: the run from a seed is missing.
+        FileNotFoundError: a path is no run. FaultyFileError: the run from a seed is missing, or still to be replaced.
     """
     found: list[Path] = []
     for run in runs:
@@ -64,6 +64,9 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
         fix = f"`{resume_command(run)}` trains it, or give those that are there"
         must = "hold a run from each of its seeds"
         check.require_sound(not missing, "RUN", must, f"{run} without {', '.join(missing)}", fix)
+        old = [f"seed {seed}" for seed in to_replace(run)]
+        must, got = "hold runs of one training", f"{run}, in which {', '.join(old)} is still to be replaced"
+        check.require_sound(not old, "RUN", must, got, f"`{resume_command(run)}` does that, or give single runs")
         found += of_seeds
     return found
 

@@ -24,7 +24,16 @@ from videopred.run_files import SUMMARY, is_seed_folder
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
 from videopred.training.aside import bring_back
-from videopred.training.places import check_free, check_room, first_of, run_of, seeds_of, spread, usual_folder
+from videopred.training.places import (
+    check_free,
+    check_room,
+    first_of,
+    run_of,
+    seeds_of,
+    spread,
+    to_replace,
+    usual_folder,
+)
 from videopred.training.stopping import as_ctrl_c
 from videopred.typed_commands import typed_command
 
@@ -150,7 +159,8 @@ def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
         usual, seed = read_settings(first_of(run))[0].training.seed, learning.training.seed
         must, fix = "be left out with runs from several seeds, as each keeps its own", "leave it out"
         check.require(seed == usual, "--seed", must, seed, fix)
-    unfinished = not all(map(is_finished, [run_of(run, seed) for seed in seeds_of(run)] if several else [run]))
+    runs = [run_of(run, seed) for seed in seeds_of(run)] if several else [run]
+    unfinished = not all(map(is_finished, runs)) or (several and bool(to_replace(run)))
     go_on = resume_seeds if several else resume
     with as_ctrl_c():
         go_on(run, data=data, progress=True, **learning._asdict())

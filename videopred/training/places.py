@@ -11,6 +11,7 @@ from pathlib import Path
 from videopred import check, check_path
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import LOCK, RECORD, SETTINGS, SUMMARY, data_name
+from videopred.run_record import read_record
 
 _OF_A_RUN = (
     *(SETTINGS, RECORD, f"{RECORD}.damaged", LOCK, "log.txt", "profile.json", "logs/metrics.csv"),
@@ -89,6 +90,36 @@ def seeds_of(out: Path) -> list[int]:
         fix = 'write {"seeds": [0, 1]} into it, with the numbers of the folders beside it'
         said = check.complaint(str(out / SUMMARY), "name the seeds of the runs", "something else", fix)
         raise check.FaultyFileError(said) from None
+
+
+def noted_to_replace(out: Path, seeds: Sequence[int]) -> dict[str, str]:
+    """What a summary notes of the runs that are there and are to be replaced: seed -> when each was started."""
+    started = {str(seed): _started(run_of(out, seed)) for seed in seeds}
+    return {seed: when for seed, when in started.items() if when is not None}
+
+
+def _started(run: Path) -> str | None:
+    """When a run was started, `unknown` if its record does not say; None where no run is."""
+    if not (run / SETTINGS).is_file():
+        return None
+    try:
+        return str(read_record(run).get("started", "unknown"))
+    except check.FaultyFileError:
+        return "unknown"
+
+
+def to_replace(out: Path) -> list[int]:
+    """The seeds whose runs are older than those of the other seeds, as their training was stopped before it came to
+    replace them; none if it was stopped before it replaced the first: then the old runs stand together.
+
+    Raises:
+        FaultyFileError: the summary is damaged.
+    """
+    seeds = seeds_of(out)
+    noted = json.loads((out / SUMMARY).read_text(encoding="utf-8")).get("to_replace", {})
+    there = noted_to_replace(out, seeds)
+    old = [seed for seed in seeds if str(seed) in noted and noted[str(seed)] == there.get(str(seed))]
+    return [] if seeds[0] in old else old
 
 
 def first_of(out: Path) -> Path:

@@ -15,7 +15,7 @@ from videopred.files import write_bytes, write_json
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, TrainingConfig
-from videopred.training.places import check_room, first_of, run_of, seeds_of, usual_folder
+from videopred.training.places import check_room, first_of, noted_to_replace, run_of, seeds_of, to_replace, usual_folder
 from videopred.training.resuming import LOOKS_KEY, read_settings
 from videopred.training.run import resume, train
 from videopred.training.stopping import TimeLimit
@@ -60,7 +60,8 @@ def train_seeds(
     first_settings = run_of(out, seeds[0]) / SETTINGS
     written_before = _written(first_settings)
     new_folders = [folder for folder in (out, *out.parents) if not folder.exists()]  # the innermost first
-    write_json(out / SUMMARY, {"seeds": list(seeds)})  # before the first, which may be killed
+    # Before the first, which may be killed.
+    write_json(out / SUMMARY, {"seeds": list(seeds), "to_replace": noted_to_replace(out, seeds)})
     how |= {"compute": compute, "limit": _limit_of(compute), "overwrite": overwrite}
 
     def begun() -> bool:
@@ -167,7 +168,7 @@ def _check_alone(compute: ComputeConfig | None) -> None:
 
 
 def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) -> Path:
-    """Go on with runs from several seeds: those that stopped, then those that have not begun.
+    """Go on with runs from several seeds: those that stopped, and those that have not begun or not replaced an old run.
 
     The time limit is as for `train_seeds`.
 
@@ -186,13 +187,16 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
     how |= {"compute": compute, "watch": how.get("watch") or first.watch, "limit": _limit_of(compute)}
     also = {name: value for name, value in how.items() if name not in ("data", "model")}
 
+    old = to_replace(out)
+
     def learn(seed: int) -> None:
         run, chosen = run_of(out, seed), asked.model_copy(update={"seed": seed})
-        if (run / SETTINGS).exists():  # and `resume` refuses others than its own
+        if (run / SETTINGS).exists() and seed not in old:  # and `resume` refuses others than its own
             resume(run, training=chosen, **how)
             return
         data = how.get("data") or (first.data.path if first.data else "")
-        train(data, first.model, chosen, out=run, init_from=first.init_from, experiment=first.experiment, **also)
+        begin: dict[str, Any] = {"init_from": first.init_from, "experiment": first.experiment, "overwrite": seed in old}
+        train(data, first.model, chosen, out=run, **begin, **also)
 
     return _one_by_one(out, seeds, how["limit"], learn, lambda: True)
 
