@@ -214,7 +214,8 @@ class TrainingConfig(Settings):
             ("sampling_over", self.sampling != "none", "--sampling"),
         ):
             flag, value = check.flag(name), getattr(self, name)
-            check.require(value is None or used, flag, f"come with {with_what}", f"{value} without", "leave it out")
+            fix = f"leave it out, or give {flag} None"  # which takes away what an experiment says
+            check.require(value is None or used, flag, f"come with {with_what}", f"{value} without", fix)
         missing = self.schedule == "step" and self.decay_every is None
         fix = "say after how many updates the learning rate falls"
         check.require(not missing, "--decay-every", "come with --schedule step", "nothing", fix)
@@ -263,7 +264,8 @@ class ComputeConfig(Settings):
     @model_validator(mode="after")
     def _settings_agree(self) -> "ComputeConfig":
         fits = self.hold != "device" or self.workers == 0
-        check.require(fits, "--workers", "be left out with --hold device", self.workers, "leave one of them out")
+        fix = "leave one of them out, or give --workers 0"
+        check.require(fits, "--workers", "be left out with --hold device", self.workers, fix)
         return self
 
 

@@ -83,6 +83,13 @@ def test_runs_from_several_seeds_are_told_apart_and_summed_up(place, tmp_path, m
     assert first == f"lowest validation loss, mean of 2 seeds: {mean} ± {deviation} (standard deviation)"
     assert [line.partition(":")[0] for line in others if "frames/s" in line] == ["runs/seed-3", "runs/seed-5"]
     assert written(out) == [Path("runs")]
+    shutil.rmtree("runs/seed-5")
+    kept = Path("runs/seed-3/settings.json")
+    kept.write_text(kept.read_text().replace('"profile": true', '"profile": false'))
+    assert run("train --resume runs --profile --device cpu") == 0
+    out = capfd.readouterr().out
+    assert [line.partition(":")[0] for line in out.splitlines() if "frames/s" in line] == ["runs/seed-5"]
+    assert "seed-3" not in out
     Path("runs/seeds.json").write_text(json.dumps(summary | {"mean": None}))
     assert spread(Path("runs")) == "not every seed has seen a finite validation loss"
     Path("runs/seeds.json").write_text(json.dumps(summary | {"seeds": [3], "deviation": None}))

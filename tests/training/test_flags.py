@@ -348,6 +348,27 @@ def test_messages_that_add_up_are_to_be_gated_and_steps_to_be_smaller(data, tmp_
         train(data, tiny_model("scoff", **core), training, out=tmp_path / "run", device="cpu")
 
 
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({"loss": "gaussian", "deviation": 1e-30}, "first in the loss itself; raise --deviation$"),
+        ({"precision": "64-true"}, "first in the weight .*; choose other settings of the model$"),
+    ],
+)
+def test_advice_before_the_first_step_is_not_about_steps(data, tmp_path, monkeypatch, changes, advice):
+    plain = Learner.on_train_batch_start
+
+    def spoil(self: Learner, batch: Any, number: int) -> None:
+        plain(self, batch, number)
+        if self.config.training.loss != "gaussian":
+            with torch.no_grad():
+                next(self.parameters()).fill_(float("nan"))
+
+    monkeypatch.setattr(Learner, "on_train_batch_start", spoil)
+    with pytest.raises(ValueError, match=f"at update 1, {advice}"):
+        train(data, tiny_model(), settings(changes), out=tmp_path / "run", watch=UNDRAWN, device="cpu")
+
+
 def test_a_disk_that_fills_up_keeps_the_last_good_checkpoint(data, tmp_path, monkeypatch):
     save = KeepCheckpoints._save
 

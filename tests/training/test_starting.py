@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -202,6 +203,24 @@ def test_first_weights_are_not_asked_for_again_once_something_is_saved(data, old
     assert equal(weights(resume(tmp_path / "new", device="cpu")), weights(straight))
 
 
+def test_first_weights_that_are_gone_are_asked_for_before_anything_is_said(data, old, tmp_path, monkeypatch, capfd):
+    def killed(*anything: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Learner, "training_step", killed)
+    new = tmp_path / "new"
+    with pytest.raises(MemoryError):
+        train(data, tiny_model("lstm"), STILL, out=new, init_from=old, watch=UNDRAWN, device="cpu")
+    old.rename(tmp_path / "moved")
+    capfd.readouterr()
+    told = (
+        f"--init-from must be where it was, got {old} (nothing there); put it back, or train anew with --out {new} --ov"
+    )
+    with pytest.raises(FileNotFoundError, match=f"^{re.escape(told)}"):
+        resume(new, device="cpu")
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
@@ -259,11 +278,20 @@ def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeyp
     with pytest.raises(KeyboardInterrupt):
         train(recipe, tiny_model(), settings, out=tmp_path / "run", compute=two, device="cpu")
     monkeypatch.undo()
+    file = generate("balls4", {"train": 12, "validation": 2}, recipe=RECIPE, out=tmp_path / "file.h5", seed=5)
+    with pytest.raises(ValueError, match=f"^DATA must hold the clips that the run has learned from, got {file}, "):
+        resume(tmp_path / "run", data=file, device="cpu")
     assert equal(weights(resume(tmp_path / "run", device="cpu")), weights(straight))
+
     recipe.write_text(RECIPE.model_copy(update={"speed": 0.3}).model_dump_json())
     monkeypatch.setattr("videopred.training.run.is_finished", lambda run: False)
     with pytest.raises(ValueError, match=r"^DATA must hold the clips .*, got \S+/two\.json, whose fingerprint"):
         resume(tmp_path / "run", device="cpu")
+
+
+def test_validation_clips_are_made_of_recipes_alone(data, tmp_path):
+    with pytest.raises(ValueError, match=f"^--validation-clips must come with a preset or a .*, got 2 with {data}"):
+        train(data, tiny_model(), tiny_training(validation_clips=2), out=tmp_path / "run", device="cpu")
 
 
 def test_a_recipe_may_stand_in_a_card_or_a_description(recipe):
@@ -273,7 +301,7 @@ def test_a_recipe_may_stand_in_a_card_or_a_description(recipe):
     assert open_clips(recipe, tiny_training()).recipe == RECIPE
 
 
-def test_recipes_that_do_not_do(recipe, tmp_path, data):
+def test_recipes_that_do_not_do(recipe, tmp_path):
     recipe.write_text('{"kind": "balls", "bals": 3}')
     with pytest.raises(
         FaultyFileError, match=r"^DATA must be a recipe or an experiment if it is JSON, got .*two\.json \("
@@ -291,8 +319,6 @@ def test_recipes_that_do_not_do(recipe, tmp_path, data):
         open_clips("sm-mnist-svg", tiny_training())
     with pytest.raises(FileNotFoundError, match=r"^DATA must be an existing file, got"):
         open_clips(tmp_path / "gone.json", tiny_training())
-    with pytest.raises(ValueError, match=r"^--validation-clips must come with a preset or a recipe as DATA, got 5"):
-        open_clips(data, tiny_training(validation_clips=5))
 
 
 # --- where clips wait, and compilation -----------------------------------------------------------------------

@@ -315,6 +315,7 @@ def _say_trained(
         return
     if not json_:
         from videopred.training import profiling
+        from videopred.training.resuming import read_settings
 
         runs = [folder]
         if (folder / SUMMARY).is_file():
@@ -322,7 +323,8 @@ def _say_trained(
             print(spread(folder))
         if watch.profile and wrote:
             for run in runs:
-                print(f"{run}: {profiling.table(run)}")
+                if read_settings(run)[0].watch.profile:  # not so where it was finished before
+                    print(f"{run}: {profiling.table(run)}")
     if wrote or json_:
         terminal.print_files([folder], json_)
     following = None if json_ else experiments.next_command(folder, asked)

@@ -59,6 +59,9 @@ class TrainingClips:
         self.windows = file.frames - self.frames + 1
         must, fix = "be auto, memory or disk where DATA is a preset or a recipe", "leave it out"
         check.require(not self.endless or compute.hold != "device", "--hold", must, "device", fix)
+        must, asked = "come with a preset or a recipe as DATA", training.validation_clips
+        allowed, got = self.endless or asked is None, f"{asked} with {file.path}"
+        check.require(allowed, "--validation-clips", must, got, "leave it out")
         fix = "generate some with `--clips train=1000`, or import them with `--part train`"
         check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
         aside = _kept_aside(file, training)
@@ -139,7 +142,7 @@ def open_clips(data: Path | str, training: TrainingConfig, *, preset: bool = Fal
     is no file or folder of that name, or if it is known to be one.
 
     Raises:
-        FileNotFoundError, ValueError: see `open_dataset` and `open_recipe`; or --validation-clips for a file.
+        FileNotFoundError, ValueError: see `open_dataset` and `open_recipe`.
     """
     path = check_path.as_path("DATA", data)
     recipe: str | DatasetSettings | None = None
@@ -148,8 +151,6 @@ def open_clips(data: Path | str, training: TrainingConfig, *, preset: bool = Fal
     elif str(data) in DATASETS and (preset or not path.exists()):
         recipe = str(data)
     if recipe is None:
-        must, asked = "come with a preset or a recipe as DATA", training.validation_clips
-        check.require(asked is None, "--validation-clips", must, f"{asked} with {path}", "leave it out")
         return open_dataset(path)
     counts = {"train": training.updates * training.batch_size, "validation": training.validation_clips_made}
     with check.named({"recipe": "DATA"}):

@@ -7,6 +7,8 @@ from torch import Tensor
 
 from videopred.models.predictor import Predictor
 
+LOSS_ITSELF = "the loss itself"
+
 
 @torch.no_grad()
 def first_fault(predictor: Predictor, film: Tensor) -> str:
@@ -41,7 +43,7 @@ def first_fault(predictor: Predictor, film: Tensor) -> str:
     finally:
         for hook in hooks:
             hook.remove()
-    return f"the output of {found[0]}" if found else "the loss itself"
+    return f"the output of {found[0]}" if found else LOSS_ITSELF
 
 
 def first_bad_gradient(predictor: Predictor) -> str:

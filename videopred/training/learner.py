@@ -18,7 +18,7 @@ from videopred.models.precision import widened
 from videopred.models.predictor import Predictor
 from videopred.training.answer import Answer
 from videopred.training.chance import NOISE, source_of
-from videopred.training.faults import first_bad_gradient, first_fault
+from videopred.training.faults import LOSS_ITSELF, first_bad_gradient, first_fault
 from videopred.training.feeding import logits_of_next, loss_of_next
 from videopred.training.losses import as_logged, loss_between
 from videopred.training.recording import Recorder
@@ -262,9 +262,13 @@ class Learner(lightning.LightningModule):
         return torch.optim.Adam(self.parameters(), lr=self.config.training.learning_rate, fused=self.fused)
 
     def _complain(self, number: int, got: str, where: str) -> None:
-        core = self.config.model.core
-        clipped = "or give --clip-norm" if self.config.training.clip_norm is None else "or --clip-norm"
+        core, training = self.config.model.core, self.config.training
+        clipped = "or give --clip-norm" if training.clip_norm is None else "or --clip-norm"
         fix = f"lower --learning-rate {clipped}; what was saved before is kept"
+        if where == LOSS_ITSELF and training.loss == "gaussian":
+            fix = "raise --deviation"
+        elif number == 1:  # before any step
+            fix = "choose other settings of the model"
         if getattr(core, "comm", False) and not getattr(core, "comm_gate", True):  # states may grow from step to step
             fix = f"give --core.comm-gate, or {fix}"
         got = f"{got} at update {number}, first in {where}"

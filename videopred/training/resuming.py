@@ -72,6 +72,7 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
     Raises:
         FaultyFileError: a whole checkpoint is of another model or another program, and is left where it is; or all are
             gone.
+        FileNotFoundError: it starts from scratch, and the run that gave its first weights is gone.
         OSError, MemoryError: the system does not give one out.
     """
     folder, start = run / "checkpoints", StartingPoint()
@@ -96,6 +97,9 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
         if content["global_step"] >= start.done:
             start = start._replace(checkpoint=path, done=content["global_step"])
     instead = "nothing else is saved, so it starts from scratch"
+    if start.checkpoint is None and config.init_from is not None and not Path(config.init_from).exists():
+        fix = f"put it back, or train anew with --out {run} --overwrite"
+        raise check_path.not_found_error("--init-from", "be where it was", Path(config.init_from), fix, None)
     if start.checkpoint is not None:
         instead = f"resuming from {start.checkpoint.name}"
     elif not damaged:

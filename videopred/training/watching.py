@@ -25,8 +25,9 @@ def check_watch(watch: WatchConfig, compute: ComputeConfig) -> None:
     fix = "leave one of them out"
     if watch.profile:
         whole, got = compute.compile == "none", f"both, --compile {compute.compile}"
-        check.require(whole, "--profile", "come without --compile", got, fix)
-        check.require(not compute.cuda_graphs, "--profile", "come without --cuda-graphs", "both", fix)
+        check.require(whole, "--profile", "come without --compile", got, f"{fix}, or give --compile none")
+        recorded, fix = compute.cuda_graphs, f"{fix}, or give --no-cuda-graphs"
+        check.require(not recorded, "--profile", "come without --cuda-graphs", "both", fix)
     check_loggers(watch.logger)
 
 
