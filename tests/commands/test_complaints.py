@@ -171,6 +171,7 @@ BAD = {
     "render {gru} {data} --clips 0 --seed 3": "--seed must go with --random, got 3; leave it out",
     "render {gru} {data} --without 0": "RUN must have modules to silence, freeze or swap, got GRU; take a model",
     "render {gru} {data} --schema 0": "--schema must be left out without schemata, got 0 for GRU; take a model",
+    "render {gru} {data} --format png --frame-ms 50": "--frame-ms must go with a film, got 50; leave it out for stills",
     "render {gru} {data} --swap 1": "--swap must be two different modules with a comma between them, got 1; write e.g",
     "render {gru} {data} --rows change": "got change; give --without, --freeze, --swap or --schema",
     "render {gru} {data} --frame-ms 10": "--frame-ms must be a multiple of 10, at least 20, for a GIF, got 10; try 100",

@@ -117,7 +117,8 @@ class PictureConfig(Settings):
             out: a folder, or the file, whose suffix then says the kind.
 
         Raises:
-            ValueError: a suffix that cannot hold it, or that --format contradicts, or a time that a GIF cannot have.
+            ValueError: a suffix that cannot hold it, or that --format contradicts, or a time that no GIF can have, or
+                that stills have none of.
         """
         usual: tuple[str, ...] = self.format
         allowed, must = {"gif", "mp4", "png"}, "be a folder, or end in .gif or .mp4 for a film or .png for a strip"
@@ -134,4 +135,7 @@ class PictureConfig(Settings):
         if "gif" in kinds:
             fits, must = self.frame_ms >= 20 and self.frame_ms % 10 == 0, "be a multiple of 10, at least 20, for a GIF"
             check.require(fits, "--frame-ms", must, self.frame_ms, "try 100, ten frames a second")
+        timed = self.frame_ms != type(self).model_fields["frame_ms"].default
+        films, fix = bool({"gif", "mp4"} & {*kinds}), "leave it out for stills"
+        check.require(films or not timed, "--frame-ms", "go with a film", self.frame_ms, fix)
         return kinds
