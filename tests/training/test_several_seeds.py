@@ -112,10 +112,11 @@ def test_old_runs_are_replaced_where_that_was_stopped_before_the_last(data, tmp_
     assert run(f"evaluate {out} {data} --out {tmp_path / 'scores'}") == 0
 
 
-def test_old_runs_stay_together_where_the_first_was_not_replaced(data, tmp_path):
+@pytest.mark.parametrize("first", [3, 5])
+def test_old_runs_stay_together_where_the_first_had_not_begun(data, tmp_path, first):
     out = train_seeds(data, (3, 4), tiny_model("gru"), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
     before = (out / "seed-4" / "run.json").read_bytes()
-    write_json(out / "seeds.json", {"seeds": [3, 4], "to_replace": noted_to_replace(out, [3, 4])})
+    write_json(out / "seeds.json", {"seeds": [first, 4], "to_replace": noted_to_replace(out, [first, 4])})
     resume_seeds(out, device="cpu")
     assert (out / "seed-4" / "run.json").read_bytes() == before
 

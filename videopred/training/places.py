@@ -110,16 +110,16 @@ def _started(run: Path) -> str | None:
 
 def to_replace(out: Path) -> list[int]:
     """The seeds whose runs are older than those of the other seeds, as their training was stopped before it came to
-    replace them; none if it was stopped before it replaced the first: then the old runs stand together.
+    replace them; none if it was stopped before the first had begun: then the old runs stand together.
 
     Raises:
         FaultyFileError: the summary is damaged.
     """
     seeds = seeds_of(out)
-    noted = json.loads((out / SUMMARY).read_text(encoding="utf-8")).get("to_replace", {})
-    there = noted_to_replace(out, seeds)
-    old = [seed for seed in seeds if str(seed) in noted and noted[str(seed)] == there.get(str(seed))]
-    return [] if seeds[0] in old else old
+    noted, there = json.loads((out / SUMMARY).read_text(encoding="utf-8")), noted_to_replace(out, seeds)
+    old = dict(dict(noted.get("to_replace", {})).items() & there.items())
+    begun = str(seeds[0]) in there and str(seeds[0]) not in old
+    return [seed for seed in seeds if begun and str(seed) in old]
 
 
 def first_of(out: Path) -> Path:
