@@ -60,6 +60,15 @@ def test_a_child_that_fails_is_one_clear_line(statement, got):
         child_process.answer(statement)
 
 
+@pytest.mark.parametrize(("had", "has"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_are_told_to_wait_quietly_before_torch_reads_it_unless_the_user_says_otherwise(monkeypatch, had, has):
+    """The command line tells them. In this process torch has read it long ago."""
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    look = "lambda: print(os.environ.get('OMP_WAIT_POLICY'), 'torch' in sys.modules)"
+    program = f"import os; from videopred import cli; cli.COMMANDS['list'] = {look}; cli.main(['list'])"
+    assert child_process.answer(program, {"OMP_WAIT_POLICY": had} if had else {}) == f"{has} False"
+
+
 def test_memory_is_measured_in_a_folder_of_other_modules(hostile):
     assert peak_bytes("scoff", "ours", 3, 4) > 0
 
