@@ -8,8 +8,9 @@ A core is a module with two methods:
 inputs: (B, L, D), L slots of D features; a plain vector is L = 1.
 output: (B, K, D), one row per module; K = 1 for a plain LSTM.
 state:  any tree of tensors. A core keeps parameters and buffers, never what happened last step.
-trace:  dict of tensors (B, …): what happened in this step. A core computes no tensor for it alone, so it is free when
-        nobody keeps it; `trace_axes` names what is in it.
+trace:  dict of tensors (B, …): what happened in this step; `trace_axes` names what is in it. A core computes next to
+        nothing for it alone, so it is next to free when nobody keeps it. (Of ours: sums and means of attention where
+        no choice needs them, in `brims` and beside a random choice; −1 as the `schema` of a file of SCOFF that rests.)
 
 Work that needs no state may leave the loop: such a core derives from `Core` and gives `project`, which sees all T
 steps at once, and `advance`, which takes one step from what `project` made. `step` then follows from the two; a core
