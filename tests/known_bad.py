@@ -8,10 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from videopred.models import conformance
-from videopred.models.brims import BRIMs
+from videopred.models.brims import BRIMs, MLDRIMs
 from videopred.models.competition import lowest
 from videopred.models.core import Core, State, Trace
+from videopred.models.decoder import FilesDecoder, MasksDecoder
 from videopred.models.modular import ModularLayer
+from videopred.models.reading import ReadMap
 
 
 class SoundCore(Core):
@@ -306,6 +308,34 @@ LAYERS = [
 """Each broken layer, and the check that must catch it in a core that has it."""
 
 
+class LetsTheIdleRest(ModularLayer):
+    """Whoever attends more to nothing than to its input rests, though all may be active."""
+
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None, silent: Any = None) -> Any:
+        return super().forward(prepared, read, state, read.scores < 0.5)
+
+
+class AddsToItsInput(ReadMap):
+    """There is something to read even where nothing comes in."""
+
+    def project(self, slots: Tensor) -> Any:
+        return super().project(slots + 0.1)
+
+
+class CountsPositions(ReadMap):
+    """Weighs slots by their place in the map."""
+
+    def project(self, slots: Tensor) -> Any:
+        return super().project(slots * torch.arange(1, 1 + slots.shape[2]).unsqueeze(-1))
+
+
+READINGS = [
+    (AddsToItsInput, modular_checks.without_an_input_the_null_attention_is_one_half),
+    (CountsPositions, modular_checks.the_order_of_positions_does_not_matter),
+]
+"""Each broken reading of a map, and the check that must catch it."""
+
+
 class ReadsTheTop(BRIMs):
     """Every layer reads the top one, as the lowest does in the authors' code."""
 
@@ -328,3 +358,31 @@ class ReadsWhatIsNotYet(BRIMs):
 
     def _above(self, level: int, state: Any) -> Tensor:
         return super()._above(level, self.coming)
+
+
+class ReadsLate(BRIMs):
+    """A step late: nothing at first."""
+
+    def project(self, slots: Tensor) -> Any:
+        return super().project(torch.cat([torch.zeros_like(slots[:, :1]), slots[:, :-1]], 1))
+
+
+class ChoosesInEachLayer(MLDRIMs):
+    one_choice = False
+
+
+# --- decoders --------------------------------------------------------------------------------------------
+
+
+class FilesByPlace(FilesDecoder):
+    """Tells files apart by their place."""
+
+    def forward(self, outputs: Tensor, *, trace: bool = False) -> tuple[Tensor, Trace]:
+        return super().forward(outputs + torch.arange(outputs.shape[1]).unsqueeze(-1), trace=trace)
+
+
+class MasksByPlace(MasksDecoder):
+    """The same of modules, each of which paints a picture."""
+
+    def forward(self, outputs: Tensor, *, trace: bool = False) -> tuple[Tensor, Trace]:
+        return super().forward(outputs + torch.arange(outputs.shape[1]).unsqueeze(-1), trace=trace)

@@ -190,6 +190,34 @@ def permuting_modules_with_their_weights_permutes_them(core: Any) -> None:
         close(left, right)
 
 
+def all_modules_are_awake(core: Any) -> None:
+    """Of a core in which as many may be active as there are."""
+    _, _, trace = core.step(drawn_inputs(), drawn_state(core))
+    assert all(seen(core, trace, level, "active").all() for level in range(len(levels(core))))
+
+
+def without_an_input_the_null_attention_is_one_half(core: Any) -> None:
+    """Of a core that reads one vector, or a map of one position: neither slot has a score."""
+    _, _, trace = core.step(torch.zeros_like(drawn_inputs()), drawn_state(core))
+    assert (trace["null_attention"] == 0.5).all()
+
+
+def the_order_of_positions_does_not_matter(core: Any) -> None:
+    """Of a core that reads a map."""
+    order, state = torch.tensor([2, 0, 3, 1, 4, 5]), drawn_state(core)
+    slots = torch.stack([drawn_inputs(seed)[:, 0] for seed in range(6)], 1)
+    output, _, trace = core.step(slots, state)
+    other, _, same = core.step(slots[:, order], state)
+    close(other, output)
+    assert torch.equal(same["active"], trace["active"])
+    close(same["input_attention"], trace["input_attention"][..., order])
+
+
+READING_CHECKS: list[Callable[[Any], None]] = [
+    without_an_input_the_null_attention_is_one_half,
+    the_order_of_positions_does_not_matter,
+]
+
 MODULAR_CHECKS: list[Callable[[Any], None]] = [
     exactly_k_are_active,
     resting_modules_keep_their_state_to_the_bit,
@@ -199,6 +227,7 @@ MODULAR_CHECKS: list[Callable[[Any], None]] = [
     without_a_state_all_slots_are_alike_and_ties_go_to_the_lowest_index,
     without_exchange_modules_are_independent,
     gradient_reaches_resting_modules_only_through_their_own_memory,
+    active_modules_hear_what_resting_ones_would_have_become,
     active_modules_hear_what_resting_ones_would_have_become,
     permuting_modules_with_their_weights_permutes_them,
 ]

@@ -108,15 +108,21 @@ def rims(features: int, modules: int, active: int, units: int) -> Any:
     return prepared(build_core(RIMsConfig(modules=modules, active=active, units=units, **parts), features))
 
 
-@pytest.mark.parametrize("settings", [BRIMsConfig, HierarchicalRIMsConfig, MLDRIMsConfig])
-def test_one_layer_is_rims_of_four_heads(settings):
+ONE: dict[str, Any] = {"modules": (5,), "active": (3,), "units": (8,), **PARTS, "input_heads": 4}
+
+
+def one_layer_is_rims_of_four_heads(stack: Any) -> None:
     one = rims(FEATURES, 5, 3, 8)
-    stack = make(settings(modules=(5,), active=(3,), units=(8,), **{**PARTS, "input_heads": 4}))
     stack.load_state_dict(as_stack(one, 4))
     left, right = unroll(one, drawn_slots(), trace=True), unroll(stack, drawn_slots(), trace=True)
     close(left.output, right.output)
     close(left.state, right.state[0])
     close({f"layer0.{name}": value for name, value in left.trace.items()}, right.trace)
+
+
+@pytest.mark.parametrize("settings", [BRIMsConfig, HierarchicalRIMsConfig, MLDRIMsConfig])
+def test_one_layer_is_rims_of_four_heads(settings):
+    one_layer_is_rims_of_four_heads(make(settings(**ONE)))
 
 
 def test_hierarchical_rims_are_rims_upon_the_outputs_of_rims():
@@ -129,15 +135,14 @@ def test_hierarchical_rims_are_rims_upon_the_outputs_of_rims():
     close(unroll(stack, drawn_slots()).output, unroll(upper, between.flatten(2).unsqueeze(2)).output)
 
 
-def test_the_lowest_layer_of_mld_rims_chooses_for_all():
-    core = make(MLDRIMsConfig(**ALIKE))
+def the_lowest_layer_chooses_for_all(core: Any) -> None:
     trace = unroll(core, drawn_slots(), trace=True).trace
     assert torch.equal(trace["layer0.active"], trace["layer1.active"])
     assert torch.equal(trace["layer0.active"], trace["layer2.active"])
-    free = make(HierarchicalRIMsConfig(**ALIKE))
-    free.load_state_dict(core.state_dict())
-    trace = unroll(free, drawn_slots(), trace=True).trace
-    assert not torch.equal(trace["layer0.active"], trace["layer1.active"])
+
+
+def test_the_lowest_layer_of_mld_rims_chooses_for_all():
+    the_lowest_layer_chooses_for_all(make(MLDRIMsConfig(**ALIKE)))
 
 
 def test_with_all_modules_active_mld_rims_are_hierarchical_rims():
@@ -186,16 +191,19 @@ def test_layers_hear_one_another(check, slots):
 
 
 @pytest.mark.parametrize(
-    ("broken", "check"),
+    ("broken", "check", "config"),
     [
-        (known_bad.ReadsTheTop, a_layer_hears_the_next_one_up_as_it_was),
-        (known_bad.ReadsNothingAbove, a_layer_hears_the_next_one_up_as_it_was),
-        (known_bad.ReadsWhatIsNotYet, a_layer_is_computed_before_those_above_it),
+        (known_bad.ReadsTheTop, a_layer_hears_the_next_one_up_as_it_was, BRIMsConfig(**ALIKE)),
+        (known_bad.ReadsNothingAbove, a_layer_hears_the_next_one_up_as_it_was, BRIMsConfig(**ALIKE)),
+        (known_bad.ReadsWhatIsNotYet, a_layer_is_computed_before_those_above_it, BRIMsConfig(**ALIKE)),
+        (known_bad.ReadsLate, one_layer_is_rims_of_four_heads, BRIMsConfig(**ONE)),
+        (known_bad.ChoosesInEachLayer, the_lowest_layer_chooses_for_all, MLDRIMsConfig(**ALIKE)),
     ],
     ids=lambda item: getattr(item, "__name__", ""),
 )
-def test_check_fails_on_a_broken_stack(broken, check):
-    core = make(BRIMsConfig(**ALIKE))
+def test_check_fails_on_a_broken_stack(broken, check, config):
+    core = make(config)
+    check(core)
     core.__class__ = broken
     with pytest.raises(AssertionError):
         check(core)

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+import known_bad
 import pytest
 import torch
 from core_checks import close
@@ -68,19 +69,33 @@ def test_half_precision(name):
     assert make(name).bfloat16()(outputs().bfloat16())[0].dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize("name", EACH)
-def test_the_order_of_the_modules_shows_in_the_frame_of_the_shared_decoder_only(name):
-    decoder, order = make(name), [3, 0, 5, 1, 2, 4]
+ORDER = torch.tensor([3, 0, 5, 1, 2, 4])
+
+
+def the_frame_does_not_depend_on_the_order_of_the_modules(decoder: Any) -> None:
     logits, trace = decoder(outputs(), trace=True)
-    permuted, permuted_trace = decoder(outputs()[:, order], trace=True)
-    if name == "shared":
-        assert (permuted - logits).abs().max() > 0.01
-        return
+    permuted, permuted_trace = decoder(outputs()[:, ORDER], trace=True)
     close(permuted, logits)
-    if name == "masks":
-        close(permuted_trace["masks"], trace["masks"][:, order])
-    else:
-        close(permuted_trace["readout_attention"], trace["readout_attention"][:, :, order])
+    for name, axes in decoder.trace_axes.items():
+        close(permuted_trace[name], trace[name].index_select(1 + axes.split().index("K"), ORDER))
+
+
+@pytest.mark.parametrize("name", ["files", "masks"])
+def test_the_frame_does_not_depend_on_the_order_of_the_modules(name):
+    the_frame_does_not_depend_on_the_order_of_the_modules(make(name))
+
+
+@pytest.mark.parametrize(("name", "broken"), [("files", known_bad.FilesByPlace), ("masks", known_bad.MasksByPlace)])
+def test_check_fails_on_a_broken_decoder(name, broken):
+    decoder = make(name)
+    decoder.__class__ = broken
+    with pytest.raises(AssertionError):
+        the_frame_does_not_depend_on_the_order_of_the_modules(decoder)
+
+
+def test_the_order_of_the_modules_shows_in_the_frame_of_the_shared_decoder():
+    decoder = make("shared")
+    assert (decoder(outputs()[:, ORDER])[0] - decoder(outputs())[0]).abs().max() > 0.01
 
 
 @pytest.mark.parametrize("name", ["files", "masks"])

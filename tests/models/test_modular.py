@@ -4,7 +4,7 @@ import known_bad
 import pytest
 import torch
 from core_checks import FEATURES, prepared
-from modular_checks import MODULAR_CHECKS, drawn_inputs, drawn_state, levels, seen
+from modular_checks import MODULAR_CHECKS, all_modules_are_awake, drawn_inputs, drawn_state, levels, seen
 
 from videopred.models import build_core
 from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig, MLDRIMsConfig, RIMsConfig
@@ -51,6 +51,10 @@ def test_check_fails_on_a_broken_layer(broken, check, name):
         check(core)
 
 
+def test_every_check_is_shown_to_fail():
+    assert {check for _, check in known_bad.LAYERS} == set(MODULAR_CHECKS)
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 def test_with_a_gru_resting_modules_keep_their_state_and_active_ones_move(name):
     core = make(name, cell="gru")
@@ -65,6 +69,13 @@ def test_with_a_gru_resting_modules_keep_their_state_and_active_ones_move(name):
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_all_active_is_all_awake(name):
+    all_modules_are_awake(make(name, active=SETTINGS[name].modules))
+
+
+@pytest.mark.parametrize("name", ["rims", "brims"])
+def test_the_check_of_all_awake_fails_on_a_broken_layer(name):
     core = make(name, active=SETTINGS[name].modules)
-    _, _, trace = core.step(drawn_inputs(), drawn_state(core))
-    assert all(seen(core, trace, level, "active").all() for level in range(len(levels(core))))
+    for _, layer in levels(core):
+        layer.__class__ = known_bad.LetsTheIdleRest
+    with pytest.raises(AssertionError):
+        all_modules_are_awake(core)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import known_bad
+import modular_checks
 import numpy as np
 import pytest
 import torch
-from core_checks import close, shaken
+from core_checks import FEATURES, close, shaken
 from golden_weights import GOLDEN, layer_weights
 from torch import Tensor, nn
 
@@ -129,13 +131,7 @@ def test_as_many_strips_as_modules_are_wanted():
 
 @pytest.mark.parametrize("competition", ["null", "modules"])
 def test_the_order_of_positions_does_not_matter(competition):
-    core, order = make(reads="map", competition=competition), torch.tensor([2, 0, 3, 1, 4, 5])
-    slots, state = random_slots(slots=6), random_state(make())
-    output, _, trace = core.step(slots, state)
-    other, _, same = core.step(slots[:, order], state)
-    close(other, output)
-    assert torch.equal(same["active"], trace["active"])
-    close(same["input_attention"], trace["input_attention"][..., order])
+    modular_checks.the_order_of_positions_does_not_matter(make(FEATURES, reads="map", competition=competition))
 
 
 def test_attention_is_shared_among_null_and_positions():
@@ -171,10 +167,22 @@ def test_one_module_without_exchange_is_an_lstm_on_its_attended_input():
     close(new_cell[:, 0], expected[1])
 
 
-def test_without_an_input_nothing_is_read_and_the_null_attention_is_one_half():
-    core = make()
-    _, _, trace = core.step(torch.zeros(4, 1, 9, dtype=torch.float64), random_state(core))
-    assert (trace["null_attention"] == 0.5).all()
+@pytest.mark.parametrize("reads", ["vector", "map"])
+def test_without_an_input_the_null_attention_is_one_half(reads):
+    modular_checks.without_an_input_the_null_attention_is_one_half(make(FEATURES, reads=reads))
+
+
+@pytest.mark.parametrize(("broken", "check"), known_bad.READINGS, ids=lambda item: item.__name__)
+def test_check_fails_on_a_broken_reading(broken, check):
+    core = make(FEATURES, reads="map")
+    check(core)
+    core.reading.__class__ = broken
+    with pytest.raises(AssertionError):
+        check(core)
+
+
+def test_every_check_of_readings_is_shown_to_fail():
+    assert {check for _, check in known_bad.READINGS} == set(modular_checks.READING_CHECKS)
 
 
 def test_null_attentions_too_small_for_one_minus_the_rest_still_tell_modules_apart():
