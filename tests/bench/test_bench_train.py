@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from videopred.bench import train
 from videopred.bench.memory import peak_bytes
 from videopred.bench.train import _device_lines as device_lines
 from videopred.bench.train import bench_train
@@ -12,9 +13,11 @@ from videopred.bench.training_step import pair_of, training_step
 
 @pytest.mark.slow
 def test_the_benchmark_of_training_runs_and_can_be_read():
-    rows = bench_train(batch=3, frames=4, repeats=1, cores=["scoff"], updates=2)
+    rows = bench_train(batch=3, frames=4, repeats=2, cores=["scoff"], updates=2)
     assert set(rows["steps"]) == {"scoff"}
     assert rows["steps"]["scoff"]["images_per_second"] == pytest.approx(9000 / rows["steps"]["scoff"]["ms"])
+    assert rows["trainer_ms"] == pytest.approx(sum(rows["trainer_ms_spread"]) / 2)  # a median of two
+    assert rows["trainer_ms_spread"][0] < rows["trainer_ms"] < rows["trainer_ms_spread"][1]
     assert 0 < rows["loader"]["memory_share"] < 1
     if not torch.cuda.is_available():
         assert rows["device"] == {}
@@ -64,14 +67,25 @@ def test_a_plain_scoff_in_a_plain_predictor_is_the_same_function():
         torch.testing.assert_close(plain(film, state=state[0][0]), expected, rtol=1e-3, atol=1e-4)
 
 
+def test_what_the_trainer_adds_is_measured_again_in_each_repeat(monkeypatch, tmp_path):
+    """Beyond a shorter run, for what is done once, and beyond a bare loop of as many updates."""
+    seconds = iter([9.0, 5.0, 3.0, 1.0, 4.0, 3.0, 1.25, 7.0, 3.0, 1.0])  # a run that does not count; long, short, bare
+    monkeypatch.setattr(train, "cpu_seconds", lambda work: next(seconds))
+    assert train._trainer_milliseconds(tmp_path, 4, 3) == [250.0, -62.5, 750.0]
+    assert not list(seconds)
+
+
 def test_the_table_of_training_has_a_column_for_each_number():
     step = {"ms": 9.0, "images_per_second": 809.0, "plain_images_per_second": 280.0}
     step |= {"times_faster_float32": 2.9, "times_faster_bfloat16": 4.8, "plain_peak_bytes": 764e6, "peak_bytes": 284e6}
     step |= {"peak_bytes_twice_the_clips": 527e6, "peak_bytes_twice_the_steps": 518e6}
     loader = {"memory_ms": 0.38, "memory_share": 0.001, "file_ms": 1.87, "file_share": 0.002}
     rates = {"float32": 100e9, "bfloat16": 479e9}
-    rows = {"rates": rates, "steps": {"rims": step}, "trainer_ms": 2.41, "loader": loader, "device": {}}
-    above, heads, row, *_ = train_table(rows).splitlines()
+    trainer = {"trainer_ms": 2.41, "trainer_ms_spread": (-1.93, 3.04)}
+    rows = {"rates": rates, "steps": {"rims": step}, "loader": loader, "device": {}} | trainer
+    above, heads, row, _, added, *others = train_table(rows).splitlines()
+    assert added == "the Trainer adds to an update        2.41 ms (-1.9 to 3.0)"
+    assert [line.index(" ms") for line in others[:2]] == [added.index(" ms")] * 2
     assert "peak memory in MB" in above
     assert heads.split() == ["ours", "plain", "float32", "bfloat16", "plain", "ours", "2", "B", "2", "T"]
     assert row.split() == ["rims", "809", "280", "2.9", "4.8", "764", "284", "527", "518"]

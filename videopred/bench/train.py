@@ -1,6 +1,7 @@
 """How fast and in how much memory a predictor learns, compared with a plain one: frame by frame, nothing folded."""
 
 import json
+import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -58,7 +59,8 @@ def bench_train(
         steps: one row for each core: images per second of ours and of the plain one, how many times faster, in
             float32 and with bfloat16; most bytes that a step takes at once beside model, gradients and clips, of both,
             and of ours with twice the clips or steps.
-        trainer_ms: what Lightning's Trainer, the logs and our schedules add to an update.
+        trainer_ms: what Lightning's Trainer, the logs and our schedules add to an update, the median of the repeats.
+        trainer_ms_spread: the least and the most of them; far apart, as over few updates, they are noise.
         loader: ms to bring a batch, from memory and from the file, and the share that is of the slowest core's step.
         device: one row for each core on a CUDA device.
         What is not measured is empty.
@@ -81,15 +83,18 @@ def bench_train(
     with one_thread():
         on_device = {name: _device_row(name, batch or 64, frames or 51, repeats) for name in names} if on_cuda else {}
         if not on_cpu:
-            return {"rates": {}, "steps": {}, "trainer_ms": None, "loader": {}, "device": on_device}
+            trainer = {"trainer_ms": None, "trainer_ms_spread": ()}
+            return {"rates": {}, "steps": {}, **trainer, "loader": {}, "device": on_device}
         batch, frames = batch or 32, frames or 21
         steps = {name: _step_row(name, batch, frames, repeats) for name in names}
         slowest = max(row["ms"] for row in steps.values())
         with tempfile.TemporaryDirectory() as folder:
+            added = _trainer_milliseconds(Path(folder), updates or 100, repeats)
             return {
                 "rates": {"float32": matrix_rate(), "bfloat16": matrix_rate(torch.bfloat16)},
                 "steps": steps,
-                "trainer_ms": _trainer_milliseconds(Path(folder), updates or 100),
+                "trainer_ms": statistics.median(added),
+                "trainer_ms_spread": (min(added), max(added)),
                 "loader": _loader_rows(Path(folder), batch, frames, slowest),
                 "device": on_device,
             }
@@ -126,9 +131,10 @@ def step_times(name: str, batch: int, frames: int, repeats: int) -> dict[str, fl
     }
 
 
-def _trainer_milliseconds(folder: Path, updates: int) -> float:
+def _trainer_milliseconds(folder: Path, updates: int, repeats: int) -> list[float]:
     """CPU time of an update of a run, beyond what loader, model, loss, clipping and Adam take in a bare loop.
 
+    One number a repeat: each is a difference of times that are much larger, which may even come out negative.
     The model is tiny, so that little else is measured. What is done once a run, such as the validation at its end, is
     in a long and in a short run alike.
     """
@@ -142,12 +148,15 @@ def _trainer_milliseconds(folder: Path, updates: int) -> float:
         where = folder / f"run-{count}"
         return cpu_seconds(lambda: train(data, model, training, out=where, device="cpu", overwrite=True))
 
-    run(few)
-    whole = (run(many) - run(few)) / updates
     config = RunConfig(model=model, film_shape=(1, 24, 32), training=TrainingConfig(batch_size=2))
-    bare = _bare_loop(config, data, updates)
-    next(bare)  # the first update sets things up
-    return 1000 * (whole - cpu_seconds(lambda: list(bare)) / updates)
+
+    def run_barely() -> float:
+        bare = _bare_loop(config, data, updates)
+        next(bare)  # the first update sets things up
+        return cpu_seconds(lambda: list(bare))
+
+    run(few)
+    return [1000 * (run(many) - run(few) - run_barely()) / updates for _ in range(repeats)]
 
 
 def _bare_loop(config: RunConfig, data: Path, updates: int) -> Iterator[None]:
@@ -217,7 +226,8 @@ def table(rows: dict[str, Any]) -> str:
             f"{peaks[0]:11.0f}{peaks[1]:8.0f}{peaks[2]:8.0f}{peaks[3]:8.0f}"
         )
     loader = rows["loader"]
-    lines += ["", f"the Trainer adds to an update     {rows['trainer_ms']:8.2f} ms"]
+    least, most = rows["trainer_ms_spread"]
+    lines += ["", f"the Trainer adds to an update    {rows['trainer_ms']:8.2f} ms ({least:.1f} to {most:.1f})"]
     for where in ("memory", "file"):
         milliseconds, share = loader[f"{where}_ms"], loader[f"{where}_share"]
         lines.append(f"a batch from {where:20}{milliseconds:8.2f} ms, {share:.1%} of it and a step")
@@ -245,4 +255,5 @@ def _gigas(rates: dict[str, float]) -> dict[str, float]:
 _NOTES = """
 CPU time of one thread; 64 x 64 pixels, R-NEM's encoder and decoder, Adam. Plain: each frame on its own through encoder,
 core and decoder, enlarged before each convolution, a loop over modules. 2 B, 2 T: ours with twice the clips or steps.
+What the Trainer adds is a small difference of large times: a median, and the least and the most of the repeats.
 Large matrix products here: {float32:.0f} GFLOP/s in float32, {bfloat16:.0f} in bfloat16."""
