@@ -40,6 +40,7 @@ def imitate(patch: pytest.MonkeyPatch) -> None:
     msvcrt: Any = ModuleType("msvcrt")
     msvcrt.LK_NBLCK, msvcrt.locking = 2, locking
     patch.setitem(sys.modules, "msvcrt", msvcrt)
+    patch.setitem(sys.modules, "_winapi", _winapi())
     for name in _NOT_THERE:
         patch.setitem(sys.modules, name, None)  # type: ignore[arg-type]
     for name in ("fork", "sched_getaffinity", "sysconf", "sysconf_names"):
@@ -49,6 +50,37 @@ def imitate(patch: pytest.MonkeyPatch) -> None:
     for name in ("rename", "replace", "unlink", "remove", "rmdir"):
         patch.setattr(os, name, _refusing_open(getattr(os, name)))
     patch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
+
+
+class _WindowsError(OSError):
+    """As Windows says it, with a number of its own."""
+
+    def __init__(self, winerror: int) -> None:
+        super().__init__(13, "Access is denied")
+        self.winerror = winerror
+
+
+def _winapi() -> Any:
+    """What tells of processes: as here, but that process 1 is another user's."""
+    api: Any = ModuleType("_winapi")
+    kill = os.kill
+
+    def open_process(access: int, inherit: bool, process: int) -> int:
+        try:
+            kill(process, 0)
+        except ProcessLookupError:
+            raise _WindowsError(87) from None
+        if process == 1:
+            raise _WindowsError(5)
+        return process
+
+    def exit_code(process: int) -> int:
+        """Of one that has ended, and somebody still looks at."""
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+        return 3 if "\nState:\tZ" in status else 259
+
+    api.OpenProcess, api.CloseHandle, api.GetExitCodeProcess = open_process, lambda handle: None, exit_code
+    return api
 
 
 def _kill(kill: Callable[[int, int], None]) -> Callable[[int, int], None]:

@@ -179,7 +179,7 @@ DOORS: dict[str, set[str]] = {
     "skimage": {"bench.plain_scores"},
     "torchmetrics": {"bench.plain_scores"},
     "torchvision": set(),
-    **{library: {"systems"} for library in ("fcntl", "msvcrt", "resource")},
+    **{library: {"systems"} for library in ("_winapi", "fcntl", "msvcrt", "resource")},
     **{library: set() for library in ("grp", "posix", "pty", "pwd", "readline", "syslog", "termios", "tty")},
 }
 """Outside library, or module that not every system has -> the modules that may import it."""

@@ -65,6 +65,15 @@ def test_a_lock_is_held_by_one_file_at_a_time(tmp_path, windows):
 
 def test_nobody_is_interrupted_by_being_asked_whether_he_lives(windows):
     assert systems.is_alive(os.getpid())
+    assert systems.is_alive(1), "another user's, that cannot be asked"
+
+
+def test_the_dead_are_known_on_windows_too(windows):
+    """Also while somebody still looks at them, as whoever started them may."""
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not systems.is_alive(process.pid)
+    assert not systems.is_alive(process.pid)
 
 
 def test_where_numbers_of_processes_hold_is_told_by_the_machine_and_the_container(monkeypatch):

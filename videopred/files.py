@@ -219,13 +219,14 @@ def _beside(path: Path, ending: str) -> Path:
 def _clear(path: Path, ending: str) -> None:
     """Remove what dead processes left of the same file.
 
-    Those of another machine or container cannot be asked; what they have not touched for a day is left.
+    Those of another machine or container cannot be asked, and others may have got their numbers here; what has not been
+    touched for a day is left.
     """
     for left in path.parent.glob(f".{escape(path.name)}.*-*-*.{ending}"):
-        with suppress(FileNotFoundError, ValueError):  # another process may be at it; and other names are none of ours
+        with suppress(OSError, ValueError):  # another process may be at it; and other names are none of ours
             home, process, _ = left.name.removesuffix(f".{ending}").rpartition(".")[2].split("-")
-            here, touched = home == home_of_processes(), left.stat().st_mtime
-            if is_alive(int(process)) if here else time.time() - touched < _DAY:
+            may_live = home != home_of_processes() or is_alive(int(process))
+            if may_live and time.time() - left.stat().st_mtime < _DAY:
                 continue
             if left.is_dir():
                 shutil.rmtree(left, ignore_errors=True)

@@ -80,7 +80,16 @@ def lacking_memory(error: Exception) -> str | None:
 def is_alive(process: int) -> bool:
     """Whether this machine has a process of that number; true where that cannot be known."""
     if sys.platform == "win32":  # to ask with signal 0 would be to press Ctrl-C there
-        return True
+        import _winapi
+
+        try:
+            handle = _winapi.OpenProcess(0x1000, False, process)  # to be told what anybody may know
+        except OSError as error:
+            return error.winerror != 87  # which says that no process has the number
+        try:
+            return _winapi.GetExitCodeProcess(handle) == 259  # which is that of one that runs
+        finally:
+            _winapi.CloseHandle(handle)
     try:
         os.kill(process, 0)
     except ProcessLookupError:
