@@ -50,6 +50,7 @@ def imitate(patch: pytest.MonkeyPatch) -> None:
     for name in ("rename", "replace", "unlink", "remove", "rmdir"):
         patch.setattr(os, name, _refusing_open(getattr(os, name)))
     patch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
+    patch.setattr(systems, "sleep", lambda seconds: None)
 
 
 class _WindowsError(OSError):

@@ -14,17 +14,19 @@ from tiny_runs import RECIPE, tiny_data, tiny_model, tiny_training
 
 from videopred import doctor, systems
 from videopred.datasets.generation import generate
+from videopred.files import write_text
 from videopred.models.compiling import check_compiler
 from videopred.training.run import train
 
 PACKAGE = Path(systems.__file__).parent
 SYSTEM = r"\bsys\.platform\b|\bos\.name\b|\bplatform\.system\("
+RENAMED = r"\bos\.re(?:place|name)\(|\.rename\(|\.replace\((?:[^,()]|\([^()]*\))*\)"  # a text's has two arguments
 TEXT = r"\.(?:read|write)_text\((?!path\b)(?:(?!encoding=).)*$"
 
 
 def left_to_the_system(source: str) -> list[str]:
-    """Where a module asks on which system it is, or leaves to it how a text is encoded."""
-    return re.findall(f"{SYSTEM}|{TEXT}", source, re.MULTILINE)
+    """Where a module asks on which system it is, or leaves to it how a text is encoded, or to replace what is open."""
+    return re.findall(f"{SYSTEM}|{RENAMED}|{TEXT}", source, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,11 @@ def test_no_other_module_depends_on_the_system(module):
         ("posix = os.name == 'posix'", True),
         ("path.write_text(text)", True),
         ("json.loads(path.read_text())\n", True),
+        ("path.replace(path.with_name('new'))", True),
+        ("os.replace(path, new)", True),
+        ("path.rename(new)", True),
         ("path.write_text(text, encoding='utf-8')\nrename(path)", False),
+        ("replace(path, new)\nname.replace('_', '-')", False),
         ("write_text(path, text)", False),
     ],
 )
@@ -87,6 +93,38 @@ def test_where_numbers_of_processes_hold_is_told_by_the_machine_and_the_containe
     homes.append(systems.home_of_processes())
     assert len(set(homes)) == 4
     assert {len(home) for home in homes} == {8}
+
+
+def test_what_another_program_has_open_is_replaced_once_it_is_closed(tmp_path, windows, monkeypatch):
+    new, old = tmp_path / "new", tmp_path / "old"
+    new.write_text("new")
+    old.write_text("old")
+    waits = []
+    with old.open() as reader:
+        monkeypatch.setattr(systems, "sleep", lambda s: waits.append(s) if len(waits) < 3 else reader.close())
+        systems.replace(new, old)
+    assert (old.read_text(), new.exists(), len(waits)) == ("new", False, 3)
+
+
+def test_what_stays_open_is_named_after_some_seconds(tmp_path, windows, monkeypatch):
+    path, waits = tmp_path / "last.ckpt", []
+    path.write_text("old")
+    monkeypatch.setattr(systems, "sleep", waits.append)
+    message = r"last\.ckpt must be a file that can be written, got .* is open; close what has it open, or choose"
+    with path.open(), pytest.raises(OSError, match=message):
+        write_text(path, "new")
+    assert 3 < sum(waits) < 10
+    assert path.read_text() == "old"
+
+
+def test_elsewhere_nobody_waits_for_a_refusal(tmp_path, monkeypatch):
+    def refuse(*paths: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(systems, "sleep", lambda seconds: pytest.fail("it waits"))
+    with pytest.raises(PermissionError):
+        systems.replace(tmp_path / "new", tmp_path / "old")
 
 
 def test_windows_tells_of_a_reader_who_has_gone_in_its_own_way(monkeypatch):

@@ -169,7 +169,8 @@ def _in_our_words(error: Exception) -> str | None:
             return check.complaint("names of files and folders", must, got, fix)
         case PermissionError() if error.filename is not None:
             fix = "check who owns it, and the permissions on it and on the folders that it is in"
-            return check.complaint(str(error.filename), "be accessible", error.strerror, fix)
+            path = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+            return check.complaint(path, "be accessible", error.strerror, systems.with_closing(fix, error))
         case OSError() if error.errno == errno.ENAMETOOLONG and error.filename is not None:
             return check.complaint(str(error.filename), "have short names", error.strerror, "choose shorter ones")
         case MemoryError() if not str(error):  # as Pillow's

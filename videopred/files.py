@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check, check_path
-from videopred.systems import home_of_processes, is_alive
+from videopred.systems import home_of_processes, is_alive, replace, with_closing
 
 DAMAGED_ARRAY = (ValueError, TypeError, KeyError, EOFError, SyntaxError, tokenize.TokenError)
 """What NumPy raises where the head of an array is damaged, which it reads as Python."""
@@ -49,7 +49,7 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
         try:
             _clear(target, "partial")
             yield partial
-            partial.replace(target)
+            replace(partial, target)
         finally:
             with suppress(OSError):  # nothing there: renamed, or never made
                 partial.unlink()
@@ -160,12 +160,12 @@ def whole_folder(path: Path) -> Iterator[Path]:
             partial.mkdir()
             yield partial
             with suppress(FileNotFoundError):
-                path.replace(replaced)  # a folder that holds something gives its name to no other
+                replace(path, replaced)  # a folder that holds something gives its name to no other
             try:
-                partial.replace(path)
+                replace(partial, path)
             except OSError:
                 with suppress(FileNotFoundError):
-                    replaced.replace(path)
+                    replace(replaced, path)
                 raise
             shutil.rmtree(replaced, ignore_errors=True)
             _clear(path, "replaced")  # not before, for what was there may be in one of them alone
@@ -191,7 +191,7 @@ def told_of(path: Path, kind: str = "file", argument: str | None = None) -> Iter
         if error.errno is None:  # one of our own lines
             raise
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        fix = "free some space or choose another disk" if full else "choose another place"
+        fix = "free some space or choose another disk" if full else with_closing("choose another place", error)
         why = error.strerror or error
         got = why if argument is None else f"{path} ({why})"
         raise OSError(check.complaint(argument or str(path), f"be a {kind} that can be written", got, fix)) from error

@@ -12,10 +12,12 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from typing import IO, Any
 
 from videopred import amounts, check
 
+_PATIENCE, _PAUSE = 50, 0.1  # tries, and seconds between them
 _HELD = (errno.EACCES, errno.EAGAIN)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)  # the last two are one on Linux only
 
@@ -52,6 +54,29 @@ def take_lock(file: IO[bytes], *, for_children: bool = False) -> bool:
 def open_files_move() -> bool:
     """Whether a folder can be renamed or removed while a file in it is open."""
     return sys.platform != "win32"
+
+
+def replace(source: Path, target: Path) -> None:
+    """Give a file or folder another name, as `os.replace` does.
+
+    Windows refuses that while another program has a file in it, or the one of that name, open, if only to read or to
+    look for viruses, so there it is tried again for some seconds.
+
+    Raises:
+        OSError: it cannot be done.
+    """
+    for _ in range(_PATIENCE if sys.platform == "win32" else 0):
+        try:
+            return os.replace(source, target)
+        except PermissionError:
+            sleep(_PAUSE)
+    os.replace(source, target)
+
+
+def with_closing(fix: str, error: OSError) -> str:
+    """What to do about an error: also to close what is open, where Windows denies access, which it says of that too."""
+    held = sys.platform == "win32" and isinstance(error, PermissionError)
+    return f"close what has it open, or {fix}" if held else fix
 
 
 def is_broken_pipe(error: Exception) -> bool:

@@ -9,6 +9,7 @@ import sys
 import tomllib
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from command_line import LEARNING, core_flags, run
 
 import videopred
 from videopred import __main__ as entry
-from videopred import cli, demo
+from videopred import cli, demo, systems
 from videopred.cli import COMMANDS, main
 from videopred.commands import training
 from videopred.files import write_text
@@ -88,6 +89,17 @@ def test_what_the_system_refuses_is_one_clear_line(monkeypatch, capfd, error, sa
     monkeypatch.setitem(COMMANDS, "list", refused)
     assert run("list") == 1
     assert capfd.readouterr() == ("", f"videopred: {said}\n")
+
+
+def test_on_windows_a_refusal_may_be_of_what_is_open(monkeypatch, capfd):
+    def refused() -> None:
+        raise PermissionError(errno.EACCES, "Access is denied", "run/last.ckpt", None, "run/previous.ckpt")
+
+    monkeypatch.setitem(COMMANDS, "list", refused)
+    monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
+    assert run("list") == 1
+    said = "run/last.ckpt -> run/previous.ckpt must be accessible, got Access is denied; close what has it open, or "
+    assert capfd.readouterr().err == f"videopred: {said}{ACCESS}\n"
 
 
 def test_a_warning_of_ours_is_one_line_and_one_of_a_library_says_where_it_arose(monkeypatch):

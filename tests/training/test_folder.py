@@ -127,7 +127,7 @@ def test_a_run_that_came_and_ended_while_another_began_is_not_written_into(tmp_p
 def test_a_process_that_cannot_set_a_run_aside_leaves_the_place_to_the_one_that_did(folder, monkeypatch):
     folder.end("finished", 5)
     there = files_of(folder.path)
-    monkeypatch.setattr(Path, "rename", lambda *anything: (_ for _ in ()).throw(OSError(39, "Directory not empty")))
+    monkeypatch.setattr("os.replace", lambda *anything: (_ for _ in ()).throw(OSError(39, "Directory not empty")))
     with pytest.raises(OSError, match=r"--out must be a folder that can be made, got .*Directory not empty"):
         RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=True)
     assert files_of(folder.path) == there

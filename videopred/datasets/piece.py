@@ -16,6 +16,7 @@ from zlib_ng import zlib_ng
 
 from videopred import check
 from videopred.datasets.file_layout import CONTACTS, Record, has_time
+from videopred.systems import replace
 
 STEP = 16
 """Clips that are packed at a time, and that share a chunk where they take little; pieces begin at multiples of it."""
@@ -60,7 +61,7 @@ class Piece:
         with partial.open("wb") as file:
             file.write(_checksum(content.getbuffer()))
             file.write(content.getbuffer())
-        partial.replace(path)
+        replace(partial, path)
 
 
 def load_piece(path: Path) -> Piece | None:

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from videopred.run_files import aside
+from videopred.systems import replace
 from videopred.training.locking import FolderLock
 from videopred.training.places import foreign_files
 
@@ -42,4 +43,4 @@ def settle_place(out: Path, lock: FolderLock) -> None:
             shutil.rmtree(old)
         elif not place.is_file() and not foreign_files(place):
             shutil.rmtree(place, ignore_errors=True)
-            old.rename(place)
+            replace(old, place)

@@ -10,6 +10,7 @@ from videopred import check
 from videopred.checkpoint import RunConfig, run_settings
 from videopred.files import write_json
 from videopred.run_files import LOCK, RECORD, SETTINGS, aside
+from videopred.systems import replace, with_closing
 from videopred.training.aside import bring_back, settle_place
 from videopred.training.locking import FolderLock
 from videopred.training.places import check_free, foreign_files, is_unbegun
@@ -85,11 +86,11 @@ class RunFolder:
         try:
             if replaces:
                 with self._lock.lifted():
-                    self._place.rename(self._old)
+                    replace(self._place, self._old)
                 undo.callback(self._put_back)
             (self._place / "checkpoints").mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            got, fix = f"{self.path} ({error.strerror})", "choose another place"
+            got, fix = f"{self.path} ({error.strerror})", with_closing("choose another place", error)
             raise OSError(check.complaint("--out", "be a folder that can be made", got, fix)) from error
         self._lock.hold("--out", self.path)
         check_free(self.path, overwrite=False)  # another process may have been faster, and have ended
@@ -131,7 +132,7 @@ class RunFolder:
     def _put_back(self) -> None:
         """Give the run that was set aside its place again, unless another process was faster there."""
         with self._lock.lifted(), suppress(OSError):
-            self._old.rename(self._place)
+            replace(self._old, self._place)
 
     def take_up(self) -> None:
         """Hold a run that is gone on with.
@@ -171,7 +172,7 @@ class RunFolder:
         path = self.path / RECORD
         kept, got = path.with_name(f"{RECORD}.damaged"), "is not there"
         if path.exists():
-            path.replace(kept)
+            replace(path, kept)
             got = f"is damaged, and kept as {kept.name}"
         result = "the run counts as started now, so earlier scores are not taken for its own"
         print(f"videopred: {path} {got}; {result}", file=sys.stderr)

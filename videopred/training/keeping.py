@@ -6,7 +6,6 @@ best.ckpt           lowest validation loss
 update-0001000.ckpt every `keep_every` updates
 """
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from videopred.checkpoint import BEST, LAST
 from videopred.files import whole_file
 from videopred.settings import TrainingConfig
+from videopred.systems import replace
 from videopred.training.learner import Learner
 from videopred.training.resuming import PREVIOUS, StartingPoint
 from videopred.training.stopping import Stopped, StopSigns
@@ -108,8 +108,8 @@ class KeepCheckpoints(Checkpoint):
 
     def _make_next_the_last(self) -> None:
         if (self.folder / LAST).exists():
-            os.replace(self.folder / LAST, self.folder / PREVIOUS)
-        os.replace(self.folder / _NEXT, self.folder / LAST)
+            replace(self.folder / LAST, self.folder / PREVIOUS)
+        replace(self.folder / _NEXT, self.folder / LAST)
 
 
 class AtomicIO(TorchCheckpointIO):

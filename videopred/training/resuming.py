@@ -23,6 +23,7 @@ from videopred.models.settings import PredictorConfig
 from videopred.run_files import RECORD
 from videopred.run_record import read_record, updates_saved
 from videopred.settings import TrainingConfig
+from videopred.systems import replace
 
 PREVIOUS = "previous.ckpt"
 
@@ -89,7 +90,7 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
         except DamagedCheckpointError as error:
             damaged[name] = error.args[0].partition(";")[0]
             with suppress(FileNotFoundError):  # another process of this training was faster
-                path.replace(path.with_name(f"{name}.damaged"))
+                replace(path, path.with_name(f"{name}.damaged"))
             continue
         settings_in(content, path, config)  # refuses those of others
         if name == BEST:
