@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +163,36 @@ def test_of_several_files_all_are_written_or_none(tmp_path):
         write_all(contents, overwrite=False)
     assert write_all(contents, overwrite=True) == [old, new, last]
     assert {path: path.read_bytes() for path in contents} == contents
+
+
+@pytest.mark.parametrize("fails", range(6))
+def test_if_one_of_several_files_cannot_take_its_name_all_are_as_before(tmp_path, monkeypatch, fails):
+    """Two are set aside, one of them behind a link, before three take their names."""
+    linked, real, other = tmp_path / "linked", tmp_path / "real", tmp_path / "other"
+    real.write_text("real")
+    linked.symlink_to(real)
+    other.write_text("other")
+    (tmp_path / left_by(1, "other", "replaced")).write_text("of another process")
+    there, replace = names(tmp_path), os.replace
+    done: list[Path] = []
+
+    def fail(source: Path, target: Path) -> None:
+        done.append(target)
+        if len(done) == fails + 1:
+            raise PermissionError(13, "Access is denied")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    contents = {linked: b"l", tmp_path / "new": b"n", other: b"o"}
+    message = "(linked|other|new) must be a file that can be written, got Access is denied"
+    with pytest.raises(OSError, match=message) if fails < 5 else nullcontext():
+        write_all(contents, overwrite=True)
+    if fails < 5:
+        assert names(tmp_path) == there
+        assert (linked.is_symlink(), real.read_text(), other.read_text()) == (True, "real", "other")
+    else:
+        assert {path: path.read_bytes() for path in contents} == contents
+        assert names(tmp_path) == sorted([*there, "new"])
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):

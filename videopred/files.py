@@ -43,7 +43,7 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     Raises:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
-    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    target = _led_to(path)
     partial = _beside(target, "partial")
     with told_of(path, argument=argument), _folders_of(target):
         try:
@@ -79,16 +79,43 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
 def write_all(contents: Mapping[Path, bytes | str], *, overwrite: bool) -> list[Path]:
     """Write several whole files below --out, all of them or none, see `whole_file`, and return their paths.
 
+    Once all are written, what was there is set aside, and comes back if one of them cannot take its name.
+
     Raises:
         FileExistsError: one is there and `overwrite` is false.
     """
     for path in contents:
         check_path.absent("--out", path, overwrite)
-    with ExitStack() as files:
-        for path, content in contents.items():
-            file = files.enter_context(whole_file(path))
-            file.write_bytes(content.encode() if isinstance(content, str) else content)
+    with ExitStack() as undo:
+        with ExitStack() as files:
+            for path, content in contents.items():
+                file = files.enter_context(whole_file(path))
+                file.write_bytes(content.encode() if isinstance(content, str) else content)
+            aside = [_set_aside(path, undo) for path in contents]
+        undo.pop_all()
+    for path, replaced in zip(contents, aside, strict=True):
+        with suppress(OSError):  # nothing was there, or somebody reads it
+            replaced.unlink()
+        _clear(_led_to(path), "replaced")
     return list(contents)
+
+
+def _set_aside(path: Path, undo: ExitStack) -> Path:
+    """The hidden name that the file at a path has got, if one was there; and in `undo`, how all is put back."""
+    target = _led_to(path)
+    replaced = _beside(target, "replaced")
+    with told_of(path):
+        if target.exists():
+            replace(target, replaced)
+            undo.callback(replace, replaced, target)
+        else:
+            undo.callback(target.unlink, missing_ok=True)
+    return replaced
+
+
+def _led_to(path: Path) -> Path:
+    """Where a file comes to that is written at a path: if a link is there, to where it leads, such as another disk."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def json_text(content: Mapping[str, Any]) -> str:
