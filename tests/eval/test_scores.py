@@ -368,6 +368,21 @@ def test_what_is_no_scores_is_refused(scores, tmp_path):
             load_scores(tmp_path)
 
 
+@pytest.mark.parametrize("missing", ["blank", "f1"])
+def test_scores_and_measurements_of_two_evaluations_are_refused(scores, tmp_path, missing):
+    """Whichever of the files is the one that tells of less."""
+    rows = {row: of_row for row, of_row in scores.measurements.items() if row != missing}
+    fewer = replace(scores, measurements=rows).only({"bce", "f1"} - {missing})
+    for older, newer in ((scores, fewer), (fewer, scores)):
+        older.save(tmp_path, overwrite=True)
+        kept = (tmp_path / "scores.json").read_bytes()
+        newer.save(tmp_path, overwrite=True)
+        (tmp_path / "scores.json").write_bytes(kept)
+        must = rf"^SCORES must have measurements of what scores\.json names, got {tmp_path}, where they differ in"
+        with pytest.raises(FaultyFileError, match=rf"{must} .*{missing}.*; make them with `videopred evaluate`$"):
+            load_scores(tmp_path)
+
+
 def test_nothing_is_overwritten_unasked(scores, tmp_path):
     (tmp_path / "scores.csv").write_text("precious")
     with pytest.raises(FileExistsError, match=r"--out must be a new path, got .*scores.csv \(already there\)"):

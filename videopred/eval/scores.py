@@ -337,6 +337,10 @@ def _read(folder: Path) -> Scores:
         for place in (name for name in arrays.files if name != _SCENES):
             row, column, key = place.rsplit("/", 2)
             measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]
+    measured = {(row, column) for row, of_row in measurements.items() for column in of_row}
+    differing = sorted(measured ^ {(row, column) for row in kept["rows"] for column in metrics})
+    got = f"{folder}, where they differ in {', '.join(map('/'.join, differing[:3]))}"
+    check.require_sound(not differing, "SCORES", f"have measurements of what {SCORES} names", got, _FIX)
     return Scores(
         measurements=measurements,
         metrics=metrics,
