@@ -210,7 +210,7 @@ def told_of(path: Path, kind: str = "file", argument: str | None = None) -> Iter
         argument: what the user gave it as; None if it was not given by name.
 
     Raises:
-        OSError: that line.
+        OSError: that line; PermissionError where it is of one.
     """
     try:
         yield
@@ -221,7 +221,8 @@ def told_of(path: Path, kind: str = "file", argument: str | None = None) -> Iter
         fix = "free some space or choose another disk" if full else with_closing("choose another place", error)
         why = error.strerror or error
         got = why if argument is None else f"{path} ({why})"
-        raise OSError(check.complaint(argument or str(path), f"be a {kind} that can be written", got, fix)) from error
+        line = check.complaint(argument or str(path), f"be a {kind} that can be written", got, fix)
+        raise (PermissionError if isinstance(error, PermissionError) else OSError)(line) from error
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The curves as a file: rows as they come, and those of a resumed run behind those that it keeps."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lightning.pytorch.utilities import rank_zero_only
@@ -50,6 +51,61 @@ def test_a_disk_that_is_full_leaves_the_rows_that_are_there(tmp_path, name):
     with pytest.raises(OSError, match=message), no_file_longer_than(len(before)):
         file.log_metrics({name: 2.5}, 1)
     assert read_metrics(path) == [{"update": "1", "loss": "1.5"}]
+
+
+def refused_from(path: Path, system: pytest.MonkeyPatch) -> None:
+    """Have the file held by somebody who lets nobody else write to it."""
+    opened = Path.open
+
+    def refuse(self: Path, mode: str = "r", *how: Any, **more: Any) -> Any:
+        if self == path and mode != "r":
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(self, mode, *how, **more)
+
+    system.setattr(Path, "open", refuse)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("ended", [False, True])
+def test_rows_wait_while_somebody_holds_the_file(tmp_path, monkeypatch, caplog, begun, ended):
+    """From the first row of a resumed run on, or later, and with a new name; each is told of and added once."""
+    path = tmp_path / "metrics.csv"
+    written(path, range(4), loss=1.5)
+    file = MetricsFile(path, 2)
+    if begun:
+        file.log_metrics({"loss": 2.5}, 2)
+    before = path.read_text()
+    with caplog.at_level("INFO", "videopred"), monkeypatch.context() as system:
+        refused_from(path, system)
+        file.log_metrics({"loss": 3.5}, 3)
+        file.log_metrics({"other": 4.5}, 3)
+        assert path.read_text() == before
+    (told,) = caplog.messages
+    assert told == f"{path} cannot be written to while something else has it open; its rows wait"
+    if not ended:
+        file.log_metrics({"loss": 5.5}, 4)
+    file.finalize("success")
+    assert read_metrics(path) == [
+        {"update": "1", "loss": "1.5"},
+        {"update": "2", "loss": "1.5"},
+        *([{"update": "3", "loss": "2.5"}] if begun else []),
+        {"update": "4", "loss": "3.5"},
+        {"update": "4", "other": "4.5"},
+        *([] if ended else [{"update": "5", "loss": "5.5"}]),
+    ]
+
+
+def test_rows_that_are_lost_in_the_end_are_told_of(tmp_path, monkeypatch, caplog):
+    path = tmp_path / "metrics.csv"
+    written(path, range(1), loss=1.5)
+    file = MetricsFile(path, 1)
+    refused_from(path, monkeypatch)
+    with caplog.at_level("INFO", "videopred"):
+        for step in (1, 2):
+            file.log_metrics({"loss": 2.5}, step)
+        file.finalize("success")
+    assert caplog.messages[-1].endswith("its rows since update 2 are lost")
+    assert [row["update"] for row in read_metrics(path)] == ["1"]
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\n", b"update,loss\n0,1\nx,2\n", b"update,loss\n0,1,2\n", b"loss\n2\n"])

@@ -9,10 +9,14 @@ from lightning.pytorch.utilities import rank_zero_only
 
 from videopred.files import told_of, whole_file
 from videopred.training.metrics_rows import read_metrics
+from videopred.training.telling import say
 
 
 class MetricsFile(Logger):
     """Rows of `update`, counted from 1, and what was measured at it, written as they come.
+
+    While the file may not be written to, as where Excel has it open on Windows, rows wait for the next ones, or for the
+    end: that is no reason to end a training. A full disk is one.
 
     Args:
         path: the file.
@@ -27,6 +31,7 @@ class MetricsFile(Logger):
         self.path = path
         self._kept = [row for row in read_metrics(path) if int(row["update"]) <= done]
         self._columns: list[str] = []
+        self._waiting: list[dict[str, Any]] = []
 
     @property
     def name(self) -> str:
@@ -43,17 +48,37 @@ class MetricsFile(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int) -> None:  # type: ignore[override]
         """Add a row. Lightning's steps count from 0."""
-        if not self._columns:
-            self._write(self._kept, ["update"])
         row = {"update": step + 1} | {name: value for name, value in metrics.items() if name != "epoch"}
-        if not set(row) <= set(self._columns):
-            self._write(read_metrics(self.path), [*self._columns, *(name for name in row if name not in self._columns)])
-        with told_of(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
-            csv.DictWriter(file, self._columns).writerow(row)
+        if not self._add([*self._waiting, row]) and len(self._waiting) == 1:
+            say(f"{self.path} cannot be written to while something else has it open; its rows wait")
+
+    def finalize(self, status: str) -> None:
+        """Add the rows that wait still."""
+        if self._waiting and not self._add(self._waiting):
+            say(f"{self.path} could not be written to; its rows since update {self._waiting[0]['update']} are lost")
+
+    def _add(self, rows: list[dict[str, Any]]) -> bool:
+        """Whether rows could be added; else they wait."""
+        self._waiting = []
+        try:
+            if not self._columns:
+                self._write(self._kept, ["update"])
+            columns = list(dict.fromkeys([*self._columns, *(name for row in rows for name in row)]))
+            if columns != self._columns:
+                self._write(read_metrics(self.path), columns)
+            with told_of(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
+                csv.DictWriter(file, self._columns).writerows(rows)
+        except PermissionError:
+            self._waiting = rows
+        return not self._waiting
 
     def _write(self, rows: list[dict[str, str]], columns: list[str]) -> None:
-        self._columns = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
+        columns = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
+        if self.path.exists():
+            with told_of(self.path), self.path.open("ab"):  # is refused at once, where replacing would be tried again
+                pass
         with whole_file(self.path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, self._columns)
+            writer = csv.DictWriter(file, columns)
             writer.writeheader()
             writer.writerows(rows)
+        self._columns = columns
