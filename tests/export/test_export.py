@@ -2,9 +2,11 @@
 
 import json
 import platform
+import shlex
 import shutil
 import sys
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,7 +16,8 @@ from tiny_runs import no_file_longer_than
 
 from videopred.check import FaultyFileError
 from videopred.checkpoint import DataRecord, load_run, read_run
-from videopred.export import export_run
+from videopred.command_lines import training_words
+from videopred.export import export_run, gather
 from videopred.files import write_json
 from videopred.models import CORES
 from videopred.training.folder import RunFolder
@@ -120,6 +123,25 @@ def test_it_says_where_it_came_from_but_nothing_of_the_machine(run):
     told = "videopred train d.h5 --core.units 6 --out=run --init-from first --data 'two balls.h5' --noise 0.2"
     assert export.record == {"command": told, "data": {"name": "balls4", "sha256": "ab12"}, "learned": 0}
     assert export.settings == json.loads((run / "settings.json").read_text())
+
+
+def test_on_windows_it_says_nothing_of_folders_behind_backslashes_either(run, monkeypatch):
+    words = (
+        "videopred",
+        "train",
+        r"C:\Users\me\two balls.h5",
+        r"--out=models\run",
+        "--init-from",
+        r"..\a/b",
+        "mine:Core",
+    )
+    write_json(run / "run.json", RECORD | {"command": shlex.join(words)})
+    monkeypatch.setattr("videopred.export.os", SimpleNamespace(sep="\\", altsep="/"))
+    monkeypatch.setattr("videopred.export.Path", PureWindowsPath)
+    told = gather(run, half=False).record["command"]
+    assert shlex.split(told) == ["videopred", "train", "two balls.h5", "--out=run", "--init-from", "b", "mine:Core"]
+    expected = ("train", "sets/x.h5", "--out=models/run", "--init-from", "models/b", "mine:Core")
+    assert training_words(told, "two balls.h5", "sets/x.h5") == expected
 
 
 def test_no_place_and_no_name_of_this_machine_is_in_it(run, tmp_path, monkeypatch):

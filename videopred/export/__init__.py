@@ -1,5 +1,6 @@
 """Share a trained model: from a run folder to one small file, which stands for the run wherever one is asked for."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -105,4 +106,4 @@ def _record(run: Path) -> dict[str, Any]:
 def _without_folder(word: str) -> str:
     """A word of a command with the name of a file in the place of its path, also where it is --flag=PATH."""
     flag, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    return f"{flag}{equals}{Path(value).name if '/' in value else value}"
+    return f"{flag}{equals}{Path(value).name if {os.sep, os.altsep} & {*value} else value}"
