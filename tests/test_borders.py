@@ -33,7 +33,7 @@ SHARED = {
 ROOMS: dict[str, set[str]] = {
     "": set(),
     "check": {"printable", "spelling"},
-    "check_path": {"check", "run_files", "spelling", "typed_commands"},
+    "check_path": {"check", "run_files", "spelling", "systems", "typed_commands"},
     "run_files": set(),
     "run_record": {"check", "files", "run_files"},
     "spelling": {"run_files"},

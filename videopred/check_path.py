@@ -9,6 +9,7 @@ from typing import Any
 from videopred.check import complaint, require, require_kind
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY, looks_like_run
 from videopred.spelling import nearest_path, nearest_run
+from videopred.systems import shell_quoted
 from videopred.typed_commands import typed_command
 
 _NAME, _ADDED = 255, 33  # bytes of a name that disks take; of what files that come and go beside it add to it
@@ -59,7 +60,7 @@ def _no_file(path: Path) -> str:
 
 def not_found_error(argument: str, must: str, path: Path, fix: str, near: str | None) -> FileNotFoundError:
     """The complaint about a path to nothing; `near`, a path that was likely meant, is offered before the fix."""
-    offered = fix if near is None else f"did you mean {near}? Or {fix}"
+    offered = fix if near is None else f"did you mean {shell_quoted([near])}? Or {fix}"
     return FileNotFoundError(complaint(argument, must, f"{path} (nothing there)", offered))
 
 

@@ -160,6 +160,20 @@ def test_above_scores_is_said_what_lies_below(judged, monkeypatch, capfd, above,
     assert capfd.readouterr().err.endswith(f"; did you mean {offered}?\n")
 
 
+def test_names_with_spaces_are_offered_as_one_types_them(place, judged, tmp_path, monkeypatch, capfd):
+    shutil.copytree(judged / "eval", tmp_path / "eval")
+    (tmp_path / "eval/rims/balls2").rename(tmp_path / "eval/rims/two balls")
+    monkeypatch.chdir(tmp_path)
+    capfd.readouterr()
+    for words, offered in (
+        (f"{place / 'rims'} --data two", "--data 'two balls'?"),
+        ("eval/rims", "eval/rims/balls3 'eval/rims/two balls'?"),
+        ("eval/rims/two", "'eval/rims/two balls'? Or make them with `videopred evaluate`"),
+    ):
+        assert run(f"compare {words}") in (1, 2)
+        assert capfd.readouterr().err.endswith(f"; did you mean {offered}\n")
+
+
 def test_plausibility_is_said_to_be_compared_elsewhere(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     Path("plausibility.json").write_text("{}")

@@ -12,7 +12,8 @@ from videopred.commands.naming import read_names
 from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in
 from videopred.run_files import looks_like_run, run_name
-from videopred.spelling import nearest_path, nearest_run
+from videopred.spelling import nearest, nearest_path, nearest_run
+from videopred.systems import shell_quoted
 from videopred.typed_commands import typed_command
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ def _not_scored(run: Path, there: Sequence[str], missing: Sequence[str], offered
     among = [file.path.parent for file in files if not missing or file.data in missing]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
     fix = f"score it with `{typed_command(('evaluate', str(run), 'DATA'))}`, or name {folder}"
-    fix = check.suggest(missing[0], offered, fix, "--data ") if missing else fix
+    near = nearest(missing[0], offered) if missing else None
+    fix = f"did you mean --data {shell_quoted([near])}?" if near else fix
     got = f"{run}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {_results(run)}"
     must = f"have scores of {', '.join(missing)}" if missing else "have scores"
     return ValueError(check.complaint("SCORES", must, got, fix))
@@ -162,5 +164,5 @@ def _results(run: Path) -> Path:
 def _offer_below(path: Path) -> str:
     """A question for folders of scores that lie in a folder, or in its folders; nothing if there are none."""
     inside = scores_in(path) or sorted(path.glob(f"*/*/{SCORES}"))
-    named = " ".join(str(scores.parent) for scores in inside[:3])
+    named = shell_quoted([str(scores.parent) for scores in inside[:3]])
     return f"did you mean {named}{' …' if len(inside) > 3 else ''}?" if inside else ""
