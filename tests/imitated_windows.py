@@ -45,6 +45,7 @@ def imitate(patch: pytest.MonkeyPatch) -> None:
         patch.setitem(sys.modules, name, None)  # type: ignore[arg-type]
     for name in ("fork", "sched_getaffinity", "sysconf", "sysconf_names"):
         patch.delattr(os, name)
+    patch.setattr(signal, "SIGBREAK", signal.SIGUSR2, raising=False)
     patch.setattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0, raising=False)  # no other number may be given here
     patch.setattr(os, "kill", _kill(os.kill))
     for name in ("rename", "replace", "unlink", "remove", "rmdir"):

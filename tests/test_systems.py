@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -143,6 +144,28 @@ def test_commands_are_quoted_as_the_shell_wants_it(monkeypatch):
     assert systems.shell_quoted(words) == r"videopred train --resume 'my models\run'"
     monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
     assert systems.shell_quoted(words) == r'videopred train --resume "my models\run"'
+
+
+@pytest.mark.parametrize(
+    "word", ["a&b", "it's", "run(1)", "a;b.h5", "x$y", "a^b", "a,b", "c:\\a&b\\", r"a\"b", "a b\\", ""]
+)
+def test_what_cmd_and_powershell_take_apart_is_quoted(monkeypatch, word):
+    """As Python quotes what has a space in it."""
+    monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
+    quoted = systems.shell_quoted([word])
+    assert quoted.startswith('"')
+    beyond = subprocess.list2cmdline([" " + word])
+    assert quoted == '"' + beyond[2:]
+
+
+def test_what_no_shell_of_windows_takes_apart_stays_as_it_is(monkeypatch):
+    monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
+    words = (r"C:\Müller\run_1-b", "--metrics=f1", "models/a+b", "0.5")
+    assert systems.shell_quoted(words) == " ".join(words)
+
+
+def test_closing_the_window_stops_as_sigterm_does(windows):
+    assert systems.stop_signals() == (signal.SIGTERM, signal.SIGBREAK)
 
 
 @pytest.mark.parametrize(

@@ -150,13 +150,22 @@ def may_train_together() -> bool:
 def stop_signals() -> tuple[signal.Signals, ...]:
     """The signals, besides Ctrl-C, by which somebody asks to stop; batch systems send the second."""
     if sys.platform == "win32":
-        return (signal.SIGTERM,)
+        return (signal.SIGTERM, signal.SIGBREAK)  # the second is Ctrl-Break, or that the window is closed
     return (signal.SIGTERM, signal.SIGUSR1)
 
 
 def shell_quoted(words: Sequence[str]) -> str:
     """Words as one types them into the system's shell."""
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+    return " ".join(map(_quoted_on_windows, words)) if sys.platform == "win32" else shlex.join(words)
+
+
+def _quoted_on_windows(word: str) -> str:
+    """A word in double quotes unless neither cmd nor PowerShell sees more in it; programs read backslashes before a
+    quote in pairs."""
+    if re.fullmatch(r"[\w\\/:.=+-]+", word):
+        return word
+    doubled = re.sub(r'(\\*)("|\Z)', r"\1\1\2", word)
+    return '"' + doubled.replace('"', r"\"") + '"'
 
 
 def compiler() -> tuple[str, str]:
