@@ -42,7 +42,7 @@ def test_wrong_numbers_of_training_are_refused(wrong, message):
 def test_what_a_gpu_took_says_how_long_the_papers_training_is():
     row = {"eager_ms": 31.0, "compiled_ms": 12.5, "recorded_ms": 18.0, "both_ms": 12.75}
     row |= {"batch": 64, "frames": 50, "eager_busy": 0.4}
-    lines = device_lines({"rims": row | {"frames_per_second": 64 * 50 / 0.0125, "hours": 0.27}})
+    lines = device_lines({"rims": row | {"best_frames_per_second": 64 * 50 / 0.0125, "best_hours": 0.27}})
     assert lines == [
         "rims on CUDA, 64 clips of 50 frames, bfloat16",
         "  ms a step: eager 31.0, compiled 12.5, recorded 18.0, both 12.8",
