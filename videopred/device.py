@@ -53,6 +53,11 @@ def measuring_device(device: torch.device) -> torch.device:
     return torch.device("cpu") if device.type == "mps" else device
 
 
+def is_slow_in_bfloat16(device: torch.device) -> bool:
+    """Whether a device lacks instructions for bfloat16, as an x86 CPU without AVX-512 does."""
+    return device.type == "cpu" and torch.backends.cpu.get_cpu_capability() == "AVX2"
+
+
 def seeded_devices(device: torch.device | None = None) -> range:
     """The CUDA devices whose random streams `torch.manual_seed` changes: all, once one was used, or if this is one.
 

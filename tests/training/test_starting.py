@@ -339,6 +339,15 @@ def test_loaders_of_clips_that_are_not_loaded_are_refused_or_named(data, tmp_pat
         assert ("--workers only read validation clips" in (out / "log.txt").read_text()) == bool(workers)
 
 
+@pytest.mark.parametrize(("capability", "told"), [("AVX2", True), ("AVX512", False)])
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_where_bfloat16_is_slow_a_run_says_so(data, tmp_path, monkeypatch, capability, told, precision):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    run = train(data, tiny_model(), tiny_training(updates=1, precision=precision), out=tmp_path / "run", device="cpu")
+    said = "this CPU has no instructions for bfloat16" in (run / "log.txt").read_text()
+    assert said == (told and precision == "bf16-mixed")
+
+
 @pytest.mark.parametrize(("processors", "told"), [(1, True), (2, False)])
 def test_more_loaders_than_processors_are_told_in_one_line(data, tmp_path, monkeypatch, recwarn, processors, told):
     """torch warns of each loader, in half a dozen lines."""

@@ -9,6 +9,7 @@ import torch
 
 from videopred import check
 from videopred.amounts import counted
+from videopred.device import is_slow_in_bfloat16
 from videopred.models.compiling import compile_predictor
 from videopred.systems import processors
 from videopred.training.batches import Batches
@@ -90,9 +91,11 @@ class Course:
         return self.folder.path
 
     def _say_what_begins(self) -> None:
-        updates, compute = self.learner.config.training.updates, self.learner.config.compute
+        training, compute = self.learner.config.training, self.learner.config.compute
         before = f"resumes after {self.start.done:,} of " if self.start.checkpoint else ""
-        say(f"{self.folder.path} on {self.device}: {before}{counted(updates, 'update')}")
+        say(f"{self.folder.path} on {self.device}: {before}{counted(training.updates, 'update')}")
+        if training.precision.startswith("bf16") and is_slow_in_bfloat16(self.device):
+            say("this CPU has no instructions for bfloat16, in which it may take ten times as long as in 32-true")
         if self.clips.held_on_device and compute.workers:
             why = "the training clips are held on the device; --hold memory changes that"
             say(f"--workers only read validation clips: {why}")
