@@ -164,7 +164,7 @@ def test_what_no_shell_of_windows_takes_apart_stays_as_it_is(monkeypatch):
     assert systems.shell_quoted(words) == " ".join(words)
 
 
-def test_closing_the_window_stops_as_sigterm_does(windows):
+def test_ctrl_break_stops_as_sigterm_does(windows):
     assert systems.stop_signals() == (signal.SIGTERM, signal.SIGBREAK)
 
 

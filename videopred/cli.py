@@ -231,7 +231,10 @@ def run(argv: list[str]) -> None:
         with check.named({"--core": "CORE"}):
             core = model_flags.core_flags(named, words)
         command = flags.with_default(command, "core", core, type(core))
-    flags.call(command, name, words)
+    given = flags.read(command, name, words)
+    if name == "train":
+        model_flags.check_codec_used(given, words)
+    command(**given)
 
 
 def _command_and_its_words(argv: list[str]) -> tuple[str, list[str]]:

@@ -34,7 +34,7 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     The folder is made, and goes away again if nothing comes of it; what was at `path` is replaced at the very end. A
     link stays, and the file comes to where it leads, such as another disk. A killed process leaves the temporary file,
     `.<name>.<machine>-<process>-<random>.partial`, and never half a file under the final name; whoever writes the same
-    file next on that machine clears it away, or a day later on any.
+    file next on that machine clears it away, or a day later on another.
 
     Args:
         path: the file to make.
@@ -79,38 +79,47 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
 def write_all(contents: Mapping[Path, bytes | str], *, overwrite: bool) -> list[Path]:
     """Write several whole files below --out, all of them or none, see `whole_file`, and return their paths.
 
-    Once all are written, what was there is set aside, and comes back if one of them cannot take its name.
+    What was there comes back, from a copy, if one of them cannot take its name.
 
     Raises:
         FileExistsError: one is there and `overwrite` is false.
     """
     for path in contents:
         check_path.absent("--out", path, overwrite)
-    with ExitStack() as undo:
+    with ExitStack() as folders, ExitStack() as copies, ExitStack() as undo:
+        for path in contents:
+            folders.enter_context(_folders_of(_led_to(path)))
         with ExitStack() as files:
             for path, content in contents.items():
                 file = files.enter_context(whole_file(path))
                 file.write_bytes(content.encode() if isinstance(content, str) else content)
-            aside = [_set_aside(path, undo) for path in contents]
+            for path in contents:
+                with told_of(path):
+                    _keep(_led_to(path), copies, undo)
         undo.pop_all()
-    for path, replaced in zip(contents, aside, strict=True):
-        with suppress(OSError):  # nothing was there, or somebody reads it
-            replaced.unlink()
-        _clear(_led_to(path), "replaced")
     return list(contents)
 
 
-def _set_aside(path: Path, undo: ExitStack) -> Path:
-    """The hidden name that the file at a path has got, if one was there; and in `undo`, how all is put back."""
-    target = _led_to(path)
-    replaced = _beside(target, "replaced")
-    with told_of(path):
-        if target.exists():
-            replace(target, replaced)
-            undo.callback(replace, replaced, target)
-        else:
-            undo.callback(target.unlink, missing_ok=True)
-    return replaced
+def _keep(target: Path, copies: ExitStack, undo: ExitStack) -> None:
+    """Copy what is at a path, if anything is; to `copies` comes how the copy goes away, to `undo` how it comes back."""
+    if not target.exists():
+        undo.callback(target.unlink, missing_ok=True)
+        return
+    copy = _beside(target, "replaced")
+    copies.callback(_remove, copy)
+    _clear(target, "replaced")
+    shutil.copyfile(target, copy)
+    undo.callback(_bring_back, copy, target)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # nothing there, or somebody reads it
+        path.unlink()
+
+
+def _bring_back(copy: Path, target: Path) -> None:
+    with suppress(OSError):  # on Windows, of what is held open: it was not replaced either
+        replace(copy, target)
 
 
 def _led_to(path: Path) -> Path:
@@ -247,14 +256,13 @@ def _beside(path: Path, ending: str) -> Path:
 def _clear(path: Path, ending: str) -> None:
     """Remove what dead processes left of the same file.
 
-    Those of another machine or container cannot be asked, and others may have got their numbers here; what has not been
-    touched for a day is left.
+    Those of another machine or container cannot be asked; what they have not touched for a day goes.
     """
     for left in path.parent.glob(f".{escape(path.name)}.*-*-*.{ending}"):
         with suppress(OSError, ValueError):  # another process may be at it; and other names are none of ours
             home, process, _ = left.name.removesuffix(f".{ending}").rpartition(".")[2].split("-")
-            may_live = home != home_of_processes() or is_alive(int(process))
-            if may_live and time.time() - left.stat().st_mtime < _DAY:
+            here, touched = home == home_of_processes(), left.stat().st_mtime
+            if is_alive(int(process)) if here else time.time() - touched < _DAY:
                 continue
             if left.is_dir():
                 shutil.rmtree(left, ignore_errors=True)

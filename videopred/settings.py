@@ -4,7 +4,6 @@ One settings class is at once the flags, the help text, the saved JSON and the P
 """
 
 import re
-from collections.abc import Collection, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -84,23 +83,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
-
-
-def check_used(settings: Settings, given: Collection[str], unused: Mapping[str, str] | None = None) -> None:
-    """Refuse settings that were given, though they change nothing beside others.
-
-    Args:
-        settings: the settings.
-        given: names of those that were given; the others have values that somebody else chose.
-        unused: those that change nothing -> what they change nothing beside; None: the settings' own `unused`.
-
-    Raises:
-        ValueError: one of them is unused.
-    """
-    for name, beside in (settings.unused if unused is None else unused).items():
-        flag = settings.flag_prefix + check.flag(name).removeprefix("--")
-        must, fix = f"be left out with {beside}", "leave out the one that you do not mean"
-        check.require(name not in given, flag, must, "both", fix)
 
 
 def check_range(argument: str, range_: tuple[float, float] | None) -> None:

@@ -150,7 +150,7 @@ def may_train_together() -> bool:
 def stop_signals() -> tuple[signal.Signals, ...]:
     """The signals, besides Ctrl-C, by which somebody asks to stop; batch systems send the second."""
     if sys.platform == "win32":
-        return (signal.SIGTERM, signal.SIGBREAK)  # the second is Ctrl-Break, or that the window is closed
+        return (signal.SIGTERM, signal.SIGBREAK)  # the second is Ctrl-Break
     return (signal.SIGTERM, signal.SIGUSR1)
 
 

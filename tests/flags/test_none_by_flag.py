@@ -25,7 +25,7 @@ def play(
     ],
 )
 def test_the_word_none_and_values_are_read(words, size, part, ends):
-    flags.call(play, "play", words.split())
+    play(**flags.read(play, "play", words.split()))
     assert got == {"size": size, "part": part, "ends": ends}
 
 
@@ -40,4 +40,4 @@ def test_the_word_none_and_values_are_read(words, size, part, ends):
 )
 def test_anything_else_is_refused(words, said):
     with pytest.raises(ValueError, match=said):
-        flags.call(play, "play", words.split())
+        flags.read(play, "play", words.split())

@@ -8,11 +8,11 @@ import torch
 from torch import nn
 
 from videopred.commands.training import train
-from videopred.flags.model_flags import with_model_flags
+from videopred.flags import read
+from videopred.flags.model_flags import check_codec_used, with_model_flags
 from videopred.models import CODECS, CORES, DECODERS, build, build_core, core_config
 from videopred.models.core import unroll
 from videopred.models.core_settings import CoreSettings
-from videopred.models.layer import Layer
 from videopred.models.settings import PredictorConfig
 from videopred.settings import Settings
 
@@ -84,6 +84,22 @@ def core_numbers(config: CoreSettings) -> list[torch.Tensor]:
     return numbers_of(core, films, lambda core, films: unroll(core, films).output)
 
 
+def flags_of(part: str, settings: dict[str, Any]) -> list[str]:
+    """Settings as one types them."""
+    words: list[str] = []
+    for name, value in settings.items():
+        if isinstance(value, bool):
+            words.append(f"--{part}.{name}" if value else f"--{part}.no-{name}")
+        else:
+            words += [f"--{part}.{name}", *map(str, value if isinstance(value, tuple) else [value])]
+    return words
+
+
+def read_flags(words: list[str]) -> None:
+    words = ["DATA", *words]
+    check_codec_used(read(with_model_flags(train, words), "train", words), words)
+
+
 def alike(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
     if [value.shape for value in some] != [value.shape for value in others]:
         return False
@@ -103,8 +119,9 @@ def test_another_value_changes_a_core_or_is_refused(name, switches):
             continue
         if alike(before, core_numbers(changed)):
             idle.add(setting)
-            with pytest.raises(ValueError, match=r"must be left out with --core\..*; leave out the one"):
-                Layer(name, FEATURES, **small, **{setting: value})
+            words = ["--core", name, *flags_of("core", {**small, setting: value})]
+            with pytest.raises(ValueError, match=r"^--core\..* must be left out with --core\..*; it changes nothing"):
+                read_flags(words)
     assert idle == set(usual.unused) - contradicting
 
 
@@ -125,12 +142,13 @@ def test_another_value_changes_codec_and_decoder_or_its_flag_is_refused(codec, d
         core=settings, codec=CODECS[codec][0](channels=(2, 4, 6), embedding=8), decoder=DECODERS[decoder][0]()
     )
     before = predictor_numbers(usual)
-    words = ["DATA", "--core", name, *words, "--codec", codec, "--decoder", decoder]
+    words = ["--core", name, *words, "--codec", codec, "--decoder", decoder]
     for part, value in usual:
         for setting, other in others(value).items() if part in ("codec", "decoder") else ():
             changed = type(value)(**{**value.model_dump(), setting: other})
-            flag = f"--{part}.{setting.replace('_', '-')}"
             idle = alike(before, predictor_numbers(usual.model_copy(update={part: changed})))
-            refusal = pytest.raises(ValueError, match=f"^{flag} must be left out with .*, got both; leave out the one")
+            refusal = pytest.raises(
+                ValueError, match=f"^--{part}.{setting.replace('_', '-')} must (be left out|come) with"
+            )
             with refusal if idle else nullcontext():
-                with_model_flags(train, [*words, f"{flag}={other}"])
+                read_flags([*words, *flags_of(part, {setting: other})])

@@ -8,6 +8,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from tiny_runs import no_file_longer_than
 
 from videopred.check import FaultyFileError
+from videopred.training import metrics_file
 from videopred.training.metrics_file import MetricsFile, read_metrics
 
 
@@ -63,6 +64,7 @@ def refused_from(path: Path, system: pytest.MonkeyPatch) -> None:
         return opened(self, mode, *how, **more)
 
     system.setattr(Path, "open", refuse)
+    system.setattr(metrics_file, "open_files_move", lambda: False)
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -81,7 +83,7 @@ def test_rows_wait_while_somebody_holds_the_file(tmp_path, monkeypatch, caplog, 
         file.log_metrics({"other": 4.5}, 3)
         assert path.read_text() == before
     (told,) = caplog.messages
-    assert told == f"{path} cannot be written to while something else has it open; its rows wait"
+    assert told == f"{path} cannot be written to; its rows wait"
     if not ended:
         file.log_metrics({"loss": 5.5}, 4)
     file.finalize("success")
@@ -93,6 +95,33 @@ def test_rows_wait_while_somebody_holds_the_file(tmp_path, monkeypatch, caplog, 
         {"update": "4", "other": "4.5"},
         *([] if ended else [{"update": "5", "loss": "5.5"}]),
     ]
+
+
+def test_rows_that_waited_are_written_behind_a_full_disk(tmp_path, monkeypatch):
+    path = tmp_path / "metrics.csv"
+    written(path, range(1), loss=1.5)
+    file = MetricsFile(path, 1)
+    file.log_metrics({"loss": 2.5}, 1)
+    with monkeypatch.context() as system:
+        refused_from(path, system)
+        file.log_metrics({"loss": 3.5}, 2)
+    with monkeypatch.context() as system:
+        system.setattr(Path, "open", full)
+        with pytest.raises(OSError, match="No space left"):
+            file.log_metrics({"loss": 4.5}, 3)
+    file.finalize("failed")
+    assert [row["update"] for row in read_metrics(path)] == ["1", "2", "3", "4"]
+
+
+def full(*anything: Any, **more: Any) -> Any:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_write_protected_file_is_replaced_where_systems_do_that(tmp_path):
+    path = tmp_path / "metrics.csv"
+    written(path, range(1), loss=1.5)
+    path.chmod(0o444)
+    assert written(path, range(1, 3), 1, loss=2.5) == ["1", "2", "3"]
 
 
 def test_rows_that_are_lost_in_the_end_are_told_of(tmp_path, monkeypatch, caplog):

@@ -106,7 +106,7 @@ def test_old_runs_are_replaced_where_that_was_stopped_before_the_last(data, tmp_
         learn(training=tiny_training(updates=2), overwrite=True)
     monkeypatch.undo()
     assert run(f"evaluate {out} {data}") == 1
-    assert f"got {out}, in which seed 5 is still to be replaced; `videopred train --resume" in capfd.readouterr().err
+    assert f"got {out}, of which seed 5 must still be replaced; `videopred train --resume" in capfd.readouterr().err
     assert run(f"train --resume {out} --device cpu") == 0
     assert [load(path)["global_step"] for path in sorted(out.glob("seed-*/checkpoints/last.ckpt"))] == [2, 2, 2]
     assert run(f"evaluate {out} {data} --out {tmp_path / 'scores'}") == 0

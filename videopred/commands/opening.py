@@ -65,7 +65,7 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
         must = "hold a run from each of its seeds"
         check.require_sound(not missing, "RUN", must, f"{run} without {', '.join(missing)}", fix)
         old = [f"seed {seed}" for seed in to_replace(run)]
-        must, got = "hold runs of one training", f"{run}, in which {', '.join(old)} is still to be replaced"
+        must, got = "hold runs of one training", f"{run}, of which {', '.join(old)} must still be replaced"
         check.require_sound(not old, "RUN", must, got, f"`{resume_command(run)}` does that, or give single runs")
         found += of_seeds
     return found

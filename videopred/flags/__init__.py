@@ -21,7 +21,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from videopred import check, check_path
 from videopred.flags.unboxing import unboxed
-from videopred.settings import NO_DEFAULT_SHOWN, Settings, check_used
+from videopred.settings import NO_DEFAULT_SHOWN, Settings
 
 VALUES = ConstructorRegistry()
 """How words become values, where tyro's own ways are not ours."""
@@ -37,15 +37,6 @@ def _value_or_none(kind: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
         return None
     read = value.instance_from_str
     return replace(value, instance_from_str=lambda words: None if words == ["None"] else read(words))
-
-
-def call(command: Callable[..., None], name: str, words: list[str]) -> None:
-    """Read the flags of a command and run it.
-
-    Raises:
-        ValueError: as `read`.
-    """
-    command(**read(command, name, words))
 
 
 def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str, Any]:
@@ -109,8 +100,11 @@ def _check_once(given: Mapping[str, Any], words: Sequence[str]) -> None:
 def _check_used(given: Mapping[str, Any], words: Sequence[str]) -> None:
     """Refuse a flag that changes nothing beside others, whatever its value."""
     for settings in given.values():
-        if isinstance(settings, Settings):
-            check_used(settings, given_names(settings.flag_prefix, words))
+        names = given_names(settings.flag_prefix, words) if isinstance(settings, Settings) else set()
+        for name, beside in settings.unused.items() if names else ():
+            flag = settings.flag_prefix + check.flag(name).removeprefix("--")
+            must, got = f"be left out with {beside}", getattr(settings, name)
+            check.require(name not in names, flag, must, got, "it changes nothing beside that")
 
 
 def _check_given(command: Callable[..., None], given: Mapping[str, Any], words: Sequence[str]) -> None:

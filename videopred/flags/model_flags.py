@@ -16,7 +16,7 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY
-from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig, check_used
+from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.training.places import first_of
 
 
@@ -45,14 +45,11 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
     defaults |= {"core_name": core_name, "codec_name": codec.kind, "decoder_name": decoder.kind}
     for name, value in defaults.items():
         command = flags.with_default(command, name, value, command.__annotations__[name])
-    parts: dict[str, Any] = {
+    parts: dict[str, Settings] = {
         "core": core,
         "codec": _part_flags("codec", codec, words, CODECS),
         "decoder": _part_flags("decoder", decoder, words, DECODERS),
     }
-    reading = flags.value_of("--core.reads", words, reads(chosen_core(core_name, core)))
-    unused = _unused_of_codec(core_name, reading, parts["codec"].kind, parts["decoder"].kind)
-    check_used(parts["codec"], flags.given_names("--codec.", words), unused)
     for part, settings in parts.items():
         command = flags.with_default(command, part, settings, type(settings))
     return command
@@ -149,18 +146,26 @@ def _part_flags(
     return settings
 
 
-def _unused_of_codec(core: str, reading: str, codec: str, decoder: str) -> dict[str, str]:
-    """Settings of a codec that change nothing -> what they change nothing beside.
+def check_codec_used(given: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Refuse flags of the codec that change nothing beside core and decoder.
 
     Args:
-        core, codec, decoder: their names.
-        reading: what the core reads of a frame.
+        given: the values that `with_model_flags` gave flags to.
+        words: what was typed.
+
+    Raises:
+        ValueError: one of them is there.
     """
-    if reading != "map":
-        return dict.fromkeys(("positions", "position_op", "position_width"), f"--core {core}, which reads no map")
-    with_what = "--decoder masks" if decoder == "masks" else "--codec mila"
-    makes_no_vector = decoder == "masks" or codec == "mila"  # R-NEM's also makes one on the way back to frames
-    return {"embedding": f"{with_what} and a core that reads a map"} if makes_no_vector else {}
+    typed, decoder, codec = flags.given_names("--codec.", words), given["decoder"].kind, given["codec"]
+    if reads(chosen_core(given["core_name"], given["core"])) != "map":
+        must, got = "come with a core that reads a map", f"--core {given['core_name']}"
+        fix = "leave it out, or take such a core: scoff, or rims with --core.reads map"
+        for name in ("positions", "position_op", "position_width"):
+            check.require(name not in typed, f"--codec.{name.replace('_', '-')}", must, got, fix)
+    elif decoder == "masks" or codec.kind == "mila":  # R-NEM's codec also makes a vector on the way back to frames
+        must = f"be left out with --decoder {decoder}, --codec {codec.kind} and a core that reads a map"
+        fix = "it changes nothing beside these"
+        check.require("embedding" not in typed, "--codec.embedding", must, codec.embedding, fix)
 
 
 def _check_names(

@@ -10,7 +10,7 @@ from videopred.models import codec_settings, modular_settings, rival_settings, s
 from videopred.models.core_settings import CoreSettings
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreConfig, OwnConfig, PredictorConfig
-from videopred.settings import Settings, check_used
+from videopred.settings import Settings
 
 if TYPE_CHECKING:
     from videopred.models.core import Core
@@ -57,18 +57,15 @@ def core_config(name: str, **changes: Any) -> CoreConfig:
         changes: values that differ from its defaults.
 
     Raises:
-        ValueError: no core has that name, it does not have such a setting, or one changes nothing beside the others.
-        TypeError: that is no name.
+        ValueError: no core has that name, or it does not have such a setting. TypeError: that is no name.
     """
     check.require_kind(isinstance(name, str), "core", "be a name", repr(name), f"give one of {', '.join(CORES)}")
     if ":" in name:
         return OwnConfig(source=name, settings=changes)
     if name in PRESETS:
-        config = PRESETS[name].core.changed(**changes)
-    else:
-        config = CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0](**changes)
-    check_used(config, changes)
-    return cast(CoreConfig, config)
+        return cast(CoreConfig, PRESETS[name].core.changed(**changes))
+    kind = CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0]
+    return cast(CoreConfig, kind(**changes))
 
 
 def name_of_core(config: CoreSettings) -> str:

@@ -11,7 +11,6 @@ from videopred.models.arguments import check_finite, check_slots, check_state, c
 from videopred.models.core import State, unroll
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import OwnConfig
-from videopred.settings import check_used
 
 
 class Layer(nn.Module):
@@ -27,8 +26,8 @@ class Layer(nn.Module):
         settings: changes to the core's settings, e.g. `modules=5`; `videopred train --core NAME --help` lists them.
 
     Raises:
-        ValueError: no such core or setting, one that changes nothing beside the others, or sizes that do not fit
-            together. TypeError: a core or a width of another kind.
+        ValueError: no such core or setting, or sizes that do not fit together. TypeError: a core or a width of another
+            kind.
     """
 
     def __init__(self, core: str | CoreSettings, input_size: int, **settings: Any):
@@ -39,7 +38,6 @@ class Layer(nn.Module):
         if not isinstance(config, OwnConfig):
             _check_names(config, settings)
         config = core_config(core, **settings) if isinstance(core, str) else core.changed(**settings)
-        check_used(config, settings)
         self.input_size = check.whole_number("input_size", input_size, 1, "it is the width of the inputs")
         self.core = build_core(config, self.input_size)
         self.output_size = self.core.rows * self.core.units

@@ -46,7 +46,7 @@ class ModularSettings(CoreSettings):
     @property
     def attends(self) -> bool:
         """Whether there is anything to divide an attention between."""
-        raise NotImplementedError
+        return self.input_attention
 
     @property
     def unused(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ from lightning.pytorch.loggers.logger import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
 from videopred.files import told_of, whole_file
+from videopred.systems import open_files_move
 from videopred.training.metrics_rows import read_metrics
 from videopred.training.telling import say
 
@@ -50,7 +51,7 @@ class MetricsFile(Logger):
         """Add a row. Lightning's steps count from 0."""
         row = {"update": step + 1} | {name: value for name, value in metrics.items() if name != "epoch"}
         if not self._add([*self._waiting, row]) and len(self._waiting) == 1:
-            say(f"{self.path} cannot be written to while something else has it open; its rows wait")
+            say(f"{self.path} cannot be written to; its rows wait")
 
     def finalize(self, status: str) -> None:
         """Add the rows that wait still."""
@@ -59,7 +60,7 @@ class MetricsFile(Logger):
 
     def _add(self, rows: list[dict[str, Any]]) -> bool:
         """Whether rows could be added; else they wait."""
-        self._waiting = []
+        self._waiting = rows
         try:
             if not self._columns:
                 self._write(self._kept, ["update"])
@@ -68,13 +69,14 @@ class MetricsFile(Logger):
                 self._write(read_metrics(self.path), columns)
             with told_of(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
                 csv.DictWriter(file, self._columns).writerows(rows)
+            self._waiting = []
         except PermissionError:
-            self._waiting = rows
+            pass
         return not self._waiting
 
     def _write(self, rows: list[dict[str, str]], columns: list[str]) -> None:
         columns = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-        if self.path.exists():
+        if self.path.exists() and not open_files_move():
             with told_of(self.path), self.path.open("ab"):  # is refused at once, where replacing would be tried again
                 pass
         with whole_file(self.path) as partial, partial.open("w", newline="", encoding="utf-8") as file:

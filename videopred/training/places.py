@@ -81,12 +81,18 @@ def seeds_of(out: Path) -> list[int]:
     Raises:
         FaultyFileError: the summary is damaged.
     """
+    return _noted(out)[0]
+
+
+def _noted(out: Path) -> tuple[list[int], dict[str, str]]:
+    """What a summary notes: the seeds, and which runs that were there were to be replaced, see `noted_to_replace`."""
     try:
-        seeds = [int(seed) for seed in json.loads((out / SUMMARY).read_text(encoding="utf-8"))["seeds"]]
+        summary = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
+        seeds, old = [int(seed) for seed in summary["seeds"]], dict(summary.get("to_replace", {}))
         if not seeds:
             raise ValueError("no seeds")
-        return seeds
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return seeds, old
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         fix = 'write {"seeds": [0, 1]} into it, with the numbers of the folders beside it'
         said = check.complaint(str(out / SUMMARY), "name the seeds of the runs", "something else", fix)
         raise check.FaultyFileError(said) from None
@@ -115,9 +121,9 @@ def to_replace(out: Path) -> list[int]:
     Raises:
         FaultyFileError: the summary is damaged.
     """
-    seeds = seeds_of(out)
-    noted, there = json.loads((out / SUMMARY).read_text(encoding="utf-8")), noted_to_replace(out, seeds)
-    old = dict(dict(noted.get("to_replace", {})).items() & there.items())
+    seeds, noted = _noted(out)
+    there = noted_to_replace(out, seeds)
+    old = [seed for seed, started in noted.items() if there.get(seed) == started]
     begun = str(seeds[0]) in there and str(seeds[0]) not in old
     return [seed for seed in seeds if begun and str(seed) in old]
 

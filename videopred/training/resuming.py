@@ -98,17 +98,25 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
         if content["global_step"] >= start.done:
             start = start._replace(checkpoint=path, done=content["global_step"])
     instead = "nothing else is saved, so it starts from scratch"
-    if start.checkpoint is None and config.init_from is not None and not Path(config.init_from).exists():
-        fix = f"put it back, or train anew with --out {run} --overwrite"
-        raise check_path.not_found_error("--init-from", "be where it was", Path(config.init_from), fix, None)
+    gone = None if start.checkpoint else _gone_source(config)
     if start.checkpoint is not None:
         instead = f"resuming from {start.checkpoint.name}"
     elif not damaged:
         _check_nothing_saved(run)
-        print(f"videopred: {run} has saved nothing yet; it starts from scratch", file=sys.stderr)
+        if gone is None:
+            print(f"videopred: {run} has saved nothing yet; it starts from scratch", file=sys.stderr)
     for name, said in damaged.items():
         print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
+    if gone is not None:
+        fix = f"put it back, or train anew with --out {run} --overwrite"
+        raise check_path.not_found_error("--init-from", "be where it was", gone, fix, None)
     return start
+
+
+def _gone_source(config: RunConfig) -> Path | None:
+    """The run or export whose weights were to be the first, if it is gone."""
+    source = None if config.init_from is None else Path(config.init_from)
+    return None if source is None or source.exists() else source
 
 
 def _check_nothing_saved(run: Path) -> None:
