@@ -262,7 +262,7 @@ def test_runs_of_other_seeds_are_not_left_behind_without_a_summary(data, tmp_pat
     more = tiny_training(updates=1, learning_rate=0.01)
     train_seeds(data, (1, 2, 3), tiny_model(), more, out=out, device="cpu", overwrite=True)
     assert set(json.loads((out / "seeds.json").read_text())["validation"]) == {"1", "2", "3"}
-    for damaged in ("{}", '{"seeds": ["one"]}', '{"seeds": []}', ""):
+    for damaged in ("{}", '{"seeds": ["one"]}', '{"seeds": []}', '{"seeds": [3], "to_replace": [1]}', ""):
         (out / "seeds.json").write_text(damaged)
         assert run(f"train --resume {out}") == 1
         with pytest.raises(

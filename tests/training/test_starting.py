@@ -219,6 +219,15 @@ def test_first_weights_that_are_gone_are_asked_for_before_anything_is_said(data,
     with pytest.raises(FileNotFoundError, match=f"^{re.escape(told)}"):
         resume(new, device="cpu")
     assert capfd.readouterr().err == ""
+    (new / "checkpoints" / "last.ckpt").write_bytes(b"half")
+    with pytest.raises(FileNotFoundError, match=f"^{re.escape(told)}"):
+        resume(new, device="cpu")
+    assert "last.ckpt must be" in capfd.readouterr().err
+    record = json.loads((new / "run.json").read_text())
+    (new / "run.json").write_text(json.dumps(record | {"updates": 2}))
+    (new / "checkpoints" / "last.ckpt.damaged").unlink()
+    with pytest.raises(FaultyFileError, match=r"^--resume must hold its checkpoints"):
+        resume(new, device="cpu")
 
 
 @pytest.mark.parametrize(
