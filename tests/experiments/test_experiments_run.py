@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,8 +87,14 @@ def test_a_second_process_finds_the_folder_that_the_first_made(tmp_path, monkeyp
 
 def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch):
     seen = {}
-    monkeypatch.setattr("videopred.flags.call", lambda command, name, words: seen.update(command.__kwdefaults__))
-    cli.run(["train", "scoff-switching", "--core", "lstm-balls"])
+
+    def look(command: Any, name: str, words: list[str]) -> Any:
+        seen.update(command.__kwdefaults__)
+        raise SystemExit
+
+    monkeypatch.setattr("videopred.flags.read", look)
+    with pytest.raises(SystemExit):
+        cli.run(["train", "scoff-switching", "--core", "lstm-balls"])
     paper = find_experiment("scoff-switching")
     assert (seen["core"], seen["decoder_name"]) == (PRESETS["lstm-balls"].core, "shared")
     assert (seen["training"], seen["stack"]) == (paper.training, 5)

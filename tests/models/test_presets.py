@@ -158,8 +158,14 @@ def test_every_option_that_changes_a_published_behaviour_is_in_the_guide():
 
 def test_a_presets_learning_is_a_default(monkeypatch):
     seen = {}
-    monkeypatch.setattr("videopred.flags.call", lambda command, name, words: seen.update(command.__kwdefaults__))
-    cli.run(["train", "x.h5", "--core", "rims-smnist"])
+
+    def look(command: Any, name: str, words: list[str]) -> Any:
+        seen.update(command.__kwdefaults__)
+        raise SystemExit
+
+    monkeypatch.setattr("videopred.flags.read", look)
+    with pytest.raises(SystemExit):
+        cli.run(["train", "x.h5", "--core", "rims-smnist"])
     assert seen["training"] == PRESETS["rims-smnist"].training
     assert seen["core"] == PRESETS["rims-smnist"].core
     assert seen["training"].learning_rate == 1e-4
