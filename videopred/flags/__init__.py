@@ -99,9 +99,9 @@ def _check_once(given: Mapping[str, Any], words: Sequence[str]) -> None:
 
 def _check_used(given: Mapping[str, Any], words: Sequence[str]) -> None:
     """Refuse a flag that changes nothing beside others, whatever its value."""
-    for settings in given.values():
-        names = given_names(settings.flag_prefix, words) if isinstance(settings, Settings) else set()
-        for name, beside in settings.unused.items() if names else ():
+    for settings in (value for value in given.values() if isinstance(value, Settings)):
+        names = given_names(settings.flag_prefix, words)
+        for name, beside in settings.unused.items():
             flag = settings.flag_prefix + check.flag(name).removeprefix("--")
             must, got = f"be left out with {beside}", getattr(settings, name)
             check.require(name not in names, flag, must, got, "it changes nothing beside that")
