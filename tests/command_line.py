@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tiny_runs import CODEC, CORE_SIZES, FRAMES, HEIGHT, WIDTH
@@ -33,6 +34,19 @@ def run(words: str) -> int:
     with pytest.raises(SystemExit) as caught:
         main(words.split())
     return caught.value.code
+
+
+def defaults_of(words: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The defaults of the command that these words mean, as presets, experiments and runs change them."""
+    seen: dict[str, Any] = {}
+
+    def look(command: Any, *anything: Any) -> None:
+        seen.update(command.__kwdefaults__)
+        raise SystemExit
+
+    monkeypatch.setattr("videopred.flags.read", look)
+    run(words)
+    return seen
 
 
 def unasked(err: str) -> str:

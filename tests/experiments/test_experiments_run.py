@@ -3,9 +3,9 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import defaults_of
 
 from videopred import cli
 from videopred.commands.training import _check_room
@@ -86,15 +86,7 @@ def test_a_second_process_finds_the_folder_that_the_first_made(tmp_path, monkeyp
 
 
 def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch):
-    seen = {}
-
-    def look(command: Any, name: str, words: list[str]) -> Any:
-        seen.update(command.__kwdefaults__)
-        raise SystemExit
-
-    monkeypatch.setattr("videopred.flags.read", look)
-    with pytest.raises(SystemExit):
-        cli.run(["train", "scoff-switching", "--core", "lstm-balls"])
+    seen = defaults_of("train scoff-switching --core lstm-balls", monkeypatch)
     paper = find_experiment("scoff-switching")
     assert (seen["core"], seen["decoder_name"]) == (PRESETS["lstm-balls"].core, "shared")
     assert (seen["training"], seen["stack"]) == (paper.training, 5)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from command_line import defaults_of
 
-from videopred import cli
 from videopred.models import CORES, Layer, core_config
 from videopred.models.presets import PRESETS
 
@@ -157,15 +157,7 @@ def test_every_option_that_changes_a_published_behaviour_is_in_the_guide():
 
 
 def test_a_presets_learning_is_a_default(monkeypatch):
-    seen = {}
-
-    def look(command: Any, name: str, words: list[str]) -> Any:
-        seen.update(command.__kwdefaults__)
-        raise SystemExit
-
-    monkeypatch.setattr("videopred.flags.read", look)
-    with pytest.raises(SystemExit):
-        cli.run(["train", "x.h5", "--core", "rims-smnist"])
+    seen = defaults_of("train x.h5 --core rims-smnist", monkeypatch)
     assert seen["training"] == PRESETS["rims-smnist"].training
     assert seen["core"] == PRESETS["rims-smnist"].core
     assert seen["training"].learning_rate == 1e-4

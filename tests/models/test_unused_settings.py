@@ -5,32 +5,18 @@ from typing import Any, get_args
 
 import pytest
 import torch
+from core_checks import FEATURES, SMALL
 from torch import nn
 
 from videopred.commands.training import train
 from videopred.flags import read
 from videopred.flags.model_flags import check_codec_used, with_model_flags
-from videopred.models import CODECS, CORES, DECODERS, build, build_core, core_config
+from videopred.models import CODECS, CORES, DECODERS, build, build_core
 from videopred.models.core import unroll
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import PredictorConfig
 from videopred.settings import Settings
 
-FEATURES = 7
-_STACK = {"modules": (4, 4), "active": (2, 2), "units": (4, 8)}
-SMALL: dict[str, dict[str, Any]] = {
-    "rims": {"modules": 4, "active": 2, "units": 4},
-    "brims": _STACK,
-    "hierarchical-rims": _STACK,
-    "mld-rims": _STACK,
-    "scoff": {"files": 4, "active": 2, "units": 4, "schemata": 3},
-    "transformer": {"units": 8, "heads": 2, "window": 3},
-    "rmc": {"heads": 2, "head_size": 4},
-    "lstm-h": {"units": (4, 8)},
-    "lstm-ha": {"units": (4, 8)},
-    "lstm-hb": {"units": (4, 8)},
-    "lstm-hab": {"units": (4, 8)},
-}
 _EVEN, _NO_NULL = {"input_attention": False, "competition": "random"}, {"null_slot": False, "competition": "random"}
 SWITCHES: dict[str, list[dict[str, Any]]] = {
     name: [{"comm": False}, {"comm_source": "state"}, _EVEN, _NO_NULL] for name in CORES if name.endswith("rims")
@@ -38,20 +24,20 @@ SWITCHES: dict[str, list[dict[str, Any]]] = {
 SWITCHES["rims"] += [{"reads": "map"}, {"reads": "strips"}, {"competition": "modules"}]
 SWITCHES["rims"] += [{"reads": "map", **_EVEN}, {"reads": "map", **_NO_NULL}]
 SWITCHES["mld-rims"] += [{"per_module_slots": True, **_NO_NULL}]
-SWITCHES["scoff"] = [{"comm": False}, {"frozen_schema": True}, {"reads": "vector"}, _EVEN]
+SWITCHES["scoff"] = [{"comm": False}, {"frozen_schema": True}, {"reads": "vector"}, {**_EVEN, "active": 3}]
 CASES = [(name, switches) for name in CORES for switches in [{}, *SWITCHES.get(name, [])]]
-OTHER = {"comm_topk": 1, "input_gain": 2.0, "key_size": 3, "position_width": 5}
+OTHER = {"active": 2, "comm_topk": 1, "input_gain": 2.0, "key_size": 3, "position_width": 5}
 """Another value of what may be None."""
 
 
 def others(settings: Settings) -> dict[str, Any]:
-    """Another value of each setting; of a size that others must divide or fit into, twice as much."""
+    """Another value of each setting; of a size, twice as much."""
     found = {}
     for name, field in type(settings).model_fields.items():
         value = getattr(settings, name)
         if name == "kind":
             continue
-        if value is None or name in OTHER:
+        if value is None:
             found[name] = OTHER[name]
         elif isinstance(value, bool):
             found[name] = not value
@@ -108,8 +94,7 @@ def alike(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
 
 @pytest.mark.parametrize(("name", "switches"), CASES, ids=str)
 def test_another_value_changes_a_core_or_is_refused(name, switches):
-    small = {**SMALL.get(name, {}), **switches}
-    usual = core_config(name, **small)
+    usual = SMALL[name].changed(**switches)
     before, idle, contradicting = core_numbers(usual), set(), set()
     for setting, value in others(usual).items():
         try:
@@ -119,7 +104,7 @@ def test_another_value_changes_a_core_or_is_refused(name, switches):
             continue
         if alike(before, core_numbers(changed)):
             idle.add(setting)
-            words = ["--core", name, *flags_of("core", {**small, setting: value})]
+            words = ["--core", name, *flags_of("core", {**switches, setting: value})]
             with pytest.raises(ValueError, match=r"^--core\..* must be left out with --core\..*; it changes nothing"):
                 read_flags(words)
     assert idle == set(usual.unused) - contradicting
@@ -137,7 +122,7 @@ def predictor_numbers(config: PredictorConfig) -> list[torch.Tensor]:
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_another_value_changes_codec_and_decoder_or_its_flag_is_refused(codec, decoder, core):
     name, *words = core.split()
-    settings = core_config(name, **SMALL.get(name, {"units": 4}), **({"reads": words[1]} if words else {}))
+    settings = SMALL[name].changed(**({"reads": words[1]} if words else {}))
     usual = PredictorConfig(
         core=settings, codec=CODECS[codec][0](channels=(2, 4, 6), embedding=8), decoder=DECODERS[decoder][0]()
     )
