@@ -90,8 +90,9 @@ def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monk
     assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
 
 
-def test_old_runs_are_replaced_where_that_was_stopped_before_the_last(data, tmp_path, monkeypatch, capfd):
-    """And are not judged together with new ones meanwhile."""
+@pytest.mark.parametrize("record", [None, "{}", "{"])
+def test_old_runs_are_replaced_where_that_was_stopped_before_the_last(data, tmp_path, monkeypatch, capfd, record):
+    """And are not judged beside new ones meanwhile; also where an old run's record is damaged or says nothing."""
 
     def stopped_at_five(*args: Any, out: Path, **how: Any) -> Path:
         if out.name == "seed-5":
@@ -101,6 +102,8 @@ def test_old_runs_are_replaced_where_that_was_stopped_before_the_last(data, tmp_
     out = tmp_path / "runs"
     learn = functools.partial(train_seeds, data, (3, 4, 5), tiny_model("gru"), out=out, device="cpu")
     learn(training=tiny_training(updates=1))
+    if record is not None:
+        (out / "seed-5" / "run.json").write_text(record)
     monkeypatch.setattr(several, "train", stopped_at_five)
     with pytest.raises(KeyboardInterrupt):
         learn(training=tiny_training(updates=2), overwrite=True)

@@ -92,7 +92,7 @@ def _noted(out: Path) -> tuple[list[int], dict[str, str]]:
         if not seeds:
             raise ValueError("no seeds")
         return seeds, old
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         fix = 'write {"seeds": [0, 1]} into it, with the numbers of the folders beside it'
         said = check.complaint(str(out / SUMMARY), "name the seeds of the runs", "something else", fix)
         raise check.FaultyFileError(said) from None
