@@ -1,6 +1,7 @@
 PYTHON ?= python3
 PIP_ARGS ?=
 BIN := .venv/bin
+PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
 
 .PHONY: help demo test check format clean
 
@@ -13,7 +14,7 @@ demo: .venv/ready
 	$(BIN)/videopred demo --overwrite
 
 test: .venv/ready
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest $(PARALLEL)
 
 check: .venv/ready-dev
 	$(BIN)/ruff check .
@@ -21,7 +22,7 @@ check: .venv/ready-dev
 	$(BIN)/mypy
 	$(BIN)/mypy --platform win32
 	$(BIN)/mypy --platform darwin
-	$(BIN)/python -m pytest -m slow -rs
+	$(BIN)/python -m pytest -m slow -rs $(PARALLEL)
 
 format: .venv/ready-dev
 	$(BIN)/ruff check --fix .

@@ -137,6 +137,7 @@ def test_the_program_on_conventions_prints_what_the_page_shows(capsys):
     assert capsys.readouterr().out == blocks(METRICS_PAGE, "text")[0]
 
 
+@pytest.mark.slow
 def test_the_program_on_objects_prints_what_the_page_shows(capsys):
     (program,) = (text for text in blocks(METRICS_PAGE, "python") if "judge_rows" in text)
     exec(program, {})

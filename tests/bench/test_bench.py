@@ -222,6 +222,7 @@ growth()
 """
 
 
+@pytest.mark.slow
 def test_memory_of_scoring_does_not_grow_with_the_clips():
     """In a process of its own: the films that pass are 118 MB, and show when they are kept."""
     told = subprocess.run([sys.executable, "-c", _GROWTH], capture_output=True, text=True, check=True)

@@ -1,5 +1,6 @@
 """Every entry of METRICS, and the table itself."""
 
+import functools
 import subprocess
 import sys
 
@@ -11,11 +12,14 @@ from metric_checks import CHECKS, REFERENCES
 from videopred.eval import METRICS, make_metric, metric_settings, read_metric_settings
 from videopred.eval.settings import DEFAULT_METRICS, F1Config, SSIMConfig
 
+made = functools.cache(make_metric)
+"""Each metric once: lpips comes with a network."""
+
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", METRICS)
 def test_metric(name, check):
-    check(make_metric(name))
+    check(made(name))
 
 
 @pytest.mark.parametrize("case", BAD_METRICS)
