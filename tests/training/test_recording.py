@@ -14,7 +14,7 @@ from training_runs import UNDRAWN, assert_same, equal, everything_of, learner, s
 from videopred.check import FailedError
 from videopred.models import CORES
 from videopred.settings import ComputeConfig
-from videopred.training import course, recording
+from videopred.training import course, forecast, recording
 from videopred.training.forecast import Forecast
 from videopred.training.recording import Recorder, captured
 from videopred.training.run import resume, train
@@ -99,6 +99,7 @@ def test_a_training_with_graphs_on_a_pretended_device(data, tmp_path, recorded, 
     """With its forecast, which has a graph of its own that goes before the training's comes."""
     settings, kept, plain = tiny_training(**GRADUAL), [], Forecast.__str__
     monkeypatch.setattr(course, "_FORESEEN", 1)
+    monkeypatch.setattr(forecast, "_TIMED", 1)
     monkeypatch.setattr(Forecast, "__str__", lambda told: kept.append(len(recorded)) or plain(told))
     eager = train(data, tiny_model("scoff"), settings, watch=UNDRAWN, out=tmp_path / "eager", device="cpu")
     with pretended_device():
