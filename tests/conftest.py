@@ -11,6 +11,8 @@ import pytest
 import torch
 from hypothesis import settings
 
+from videopred.device import seed_streams
+
 torch.set_num_threads(1)
 settings.register_profile("same-examples", deadline=None, derandomize=True)
 settings.register_profile("new-examples", deadline=None)
@@ -43,11 +45,7 @@ def pytest_sessionfinish() -> None:
 
 
 def _seed(name: str) -> None:
-    """In a tenth of the time of `torch.manual_seed`, which notes who calls it for devices that are not in use yet."""
-    seed = zlib.crc32(name.encode())
-    torch.default_generator.manual_seed(seed)
-    if torch.cuda.is_initialized():
-        torch.cuda.manual_seed_all(seed)
+    seed_streams(zlib.crc32(name.encode()))
 
 
 @pytest.hookimpl(tryfirst=True)

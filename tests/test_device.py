@@ -1,11 +1,13 @@
 """The device that a process computes on."""
 
+import traceback
+
 import pytest
 import torch
 from tiny_runs import tiny_data
 
 from videopred.datasets import open_dataset
-from videopred.device import my_device
+from videopred.device import my_device, seed_streams
 from videopred.settings import TrainingConfig
 from videopred.training.clips import TrainingClips
 
@@ -49,3 +51,27 @@ def test_each_process_asks_its_own_gpu_whether_clips_fit(tmp_path, monkeypatch, 
     monkeypatch.setenv("LOCAL_RANK", place)
     clips = TrainingClips(file, TrainingConfig(batch_size=2), device="cuda")
     assert clips.held_on_device == (place == "1")
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "cpu",
+        pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")),
+        pytest.param("mps", marks=pytest.mark.skipif(not torch.backends.mps.is_available(), reason="needs MPS")),
+    ],
+)
+def test_streams_are_seeded_as_torch_seeds_them(device):
+    drawn = []
+    for seed in (torch.manual_seed, seed_streams):
+        torch.rand(2, device=device)  # which is in use from here on
+        seed(2**63 + 5)
+        drawn.append((torch.rand(3), torch.rand(3, device=device)))
+    for one, other in zip(*drawn, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_devices_that_are_not_in_use_are_not_asked_for_their_streams(monkeypatch):
+    """Which takes torch some milliseconds an update."""
+    monkeypatch.setattr(traceback, "format_stack", lambda: pytest.fail("noted who asks"))
+    seed_streams(3)

@@ -67,6 +67,19 @@ def seeded_devices(device: torch.device | None = None) -> range:
     return range(torch.cuda.device_count() if used else 0)
 
 
+def seed_streams(seed: int) -> None:
+    """Seed the random streams of the CPU and of the devices in use, as `torch.manual_seed` does.
+
+    Which also notes who asks for it, for kinds of devices that are not in use: some milliseconds where calls are nested
+    as deeply as in a training.
+    """
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
+    if torch.backends.mps.is_available():
+        torch.mps.manual_seed(seed)
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Within it, torch computes on one thread; afterwards on as many as before."""

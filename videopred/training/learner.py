@@ -11,7 +11,7 @@ from torch import Tensor
 
 from videopred import check
 from videopred.checkpoint import CONFIG_KEY, RunConfig
-from videopred.device import device_of
+from videopred.device import device_of, seed_streams
 from videopred.frames import to_film
 from videopred.models.compiling import compiles_whole
 from videopred.models.precision import widened
@@ -187,7 +187,7 @@ class Learner(lightning.LightningModule):
         training = self.config.training
         share = self.global_rank * training.accumulate + len(self._pieces)
         source = source_of(training.seed, NOISE, self.global_step, share)
-        torch.manual_seed(int(source.generate_state(1, np.uint64)[0]))
+        seed_streams(int(source.generate_state(1, np.uint64)[0]))
         for group in self.trainer.optimizers[0].param_groups:
             group["lr"] = self.step_size()
 
