@@ -90,29 +90,48 @@ def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monk
     assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
 
 
-@pytest.mark.parametrize("record", [None, "{}", "{"])
-def test_old_runs_are_replaced_where_that_was_stopped_before_the_last(data, tmp_path, monkeypatch, capfd, record):
-    """And are not judged beside new ones meanwhile; also where an old run's record is damaged or says nothing."""
+def stop_before(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have somebody stop the training as that of a seed would begin."""
 
-    def stopped_at_five(*args: Any, out: Path, **how: Any) -> Path:
-        if out.name == "seed-5":
+    def learn(*args: Any, out: Path, **how: Any) -> Path:
+        if out.name == f"seed-{seed}":
             raise KeyboardInterrupt("stopped")
         return train(*args, out=out, **how)
 
+    monkeypatch.setattr(several, "train", learn)
+
+
+@pytest.mark.parametrize("record", [None, "{}", "{"])
+def test_old_runs_are_replaced_where_that_was_stopped_before_the_last(data, tmp_path, monkeypatch, capfd, record):
+    """And are not judged beside new ones meanwhile; also where an old run's record is damaged or says nothing."""
     out = tmp_path / "runs"
     learn = functools.partial(train_seeds, data, (3, 4, 5), tiny_model("gru"), out=out, device="cpu")
     learn(training=tiny_training(updates=1))
     if record is not None:
         (out / "seed-5" / "run.json").write_text(record)
-    monkeypatch.setattr(several, "train", stopped_at_five)
+    stop_before(5, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         learn(training=tiny_training(updates=2), overwrite=True)
     monkeypatch.undo()
     assert run(f"evaluate {out} {data}") == 1
     assert f"got {out}, of which seed 5 must still be replaced; `videopred train --resume" in capfd.readouterr().err
     assert run(f"train --resume {out} --device cpu") == 0
+    assert f"wrote {out}\n" in capfd.readouterr().out
     assert [load(path)["global_step"] for path in sorted(out.glob("seed-*/checkpoints/last.ckpt"))] == [2, 2, 2]
     assert run(f"evaluate {out} {data} --out {tmp_path / 'scores'}") == 0
+
+
+def test_times_are_told_of_seeds_that_were_profiled_alone(data, tmp_path, monkeypatch, capfd):
+    """Not of those that were finished before that was asked for."""
+    out = tmp_path / "runs"
+    stop_before(4, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        train_seeds(data, (3, 4), tiny_model("gru"), tiny_training(updates=2), out=out, device="cpu")
+    monkeypatch.undo()
+    assert run(f"train --resume {out} --profile --device cpu") == 0
+    told = capfd.readouterr().out
+    assert f"{out / 'seed-4'}: " in told
+    assert "seed-3: " not in told
 
 
 @pytest.mark.parametrize("first", [3, 5])
