@@ -153,7 +153,7 @@ def test_a_layer_that_learns_compiles_for_batches_of_any_size(name, settings):
     torch.compiler.reset()
     compiled = torch.compile(make(name, **settings).train(), backend="eager")
     for clips in (BATCH, BATCH, 2, 5):
-        assert compiled(torch.randn(clips, 2, FEATURES, dtype=torch.float64))[0].shape[0] == clips
+        assert compiled(torch.randn(clips, 4, FEATURES, dtype=torch.float64))[0].shape[0] == clips
 
 
 def test_several_slots_are_taken():
