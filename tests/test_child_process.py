@@ -69,6 +69,7 @@ def test_threads_are_told_to_wait_quietly_before_torch_reads_it_unless_the_user_
     assert child_process.answer(program, {"OMP_WAIT_POLICY": had} if had else {}) == f"{has} False"
 
 
+@pytest.mark.slow
 def test_memory_is_measured_in_a_folder_of_other_modules(hostile):
     assert peak_bytes("scoff", "ours", 3, 4) > 0
 

@@ -73,6 +73,7 @@ def test_the_commands_about_runs_run_one_after_the_other(tmp_path, monkeypatch, 
     assert "ahead of every trivial baseline" in Path("models/two.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_commands_about_the_page_run_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (DOCS / "report.md").read_text()
@@ -84,6 +85,7 @@ def test_the_commands_about_the_page_run_one_after_the_other(tmp_path, monkeypat
     assert "Worst of 8: F1" in Path("rims.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_commands_about_training_run_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for line in commands(TRAINING):
@@ -102,6 +104,7 @@ def test_launchers_of_training_say_what_the_command_knows():
             assert f"`{flag}" in TRAINING or flag in ("--device", "--devices", "--nodes", "--out")
 
 
+@pytest.mark.slow
 def test_commands_about_seeing_run_after_those_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     readme = commands((DOCS.parent / "README.md").read_text())

@@ -95,6 +95,7 @@ def test_a_recorded_run_is_resumed_to_the_bit(data, tmp_path, recorded, monkeypa
     assert_same(everything_of(whole), everything_of(tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_a_training_with_graphs_on_a_pretended_device(data, tmp_path, recorded, monkeypatch):
     """With its forecast, which has a graph of its own that goes before the training's comes."""
     settings, kept, plain = tiny_training(**GRADUAL), [], Forecast.__str__

@@ -182,7 +182,7 @@ def test_a_loader_process_that_is_killed_is_a_complaint_and_no_bug(data, tmp_pat
         r" killed by signal: Killed\); what was saved before is kept: lower --workers if memory has run out, and"
         rf" continue with `videopred train --resume {out}`$"
     )
-    settings, compute = tiny_training(updates=9, validate_every=1), ComputeConfig(workers=2)
+    settings, compute = tiny_training(updates=3, validate_every=1), ComputeConfig(workers=2)
     with pytest.raises(ConnectionError, match=message):
         train(data, tiny_model("gru"), settings, compute=compute, out=out, device="cpu")
     assert json.loads((out / "run.json").read_text())["state"] == "failed"
