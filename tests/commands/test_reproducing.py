@@ -20,6 +20,8 @@ from videopred.experiments import EXPERIMENTS, PAPERS, experiment_names
 from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.figures import PAPER_FIGURES, find_figure
 from videopred.experiments.planning import make_plan
+from videopred.models.presets import PRESETS
+from videopred.models.rival_settings import LSTMConfig
 from videopred.rendering import FIGURES
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
@@ -107,14 +109,28 @@ def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
 
 def test_models_of_a_strip_stand_in_one_picture_under_their_names():
     _, _, judging = make_plan(PAPER_FIGURES["rims-figure-8"], "paper", Path("here"))
-    assert [words[1:3] for words in judging] == [
-        ("models/rims-balls4", "models/rims-balls4-lstm"), ("models/rims-balls4", "models/rims-balls4-lstm"),
-        ("models/rims-balls678", "models/rims-balls678-lstm"), ("models/rims-balls4", "models/rims-balls4-lstm"),
-    ]  # fmt: skip
-    for words in judging:
-        at, of = words.index("--names"), " trained on 6-8" if "678" in words[1] else ""
-        assert words[at : at + 3] == ("--names", f"{Path(words[1]).name}=RIMs{of}", f"{Path(words[2]).name}=LSTM{of}")
-        assert words[-2].endswith(f"{Path(words[1]).name}-on-{Path(words[3]).stem}")
+    assert len(judging) == 4
+    for words, balls in zip(judging, ("balls4", "balls4", "balls678", "balls4"), strict=True):
+        runs = [f"rims-{balls}", f"rims-{balls}-lstm", f"rims-{balls}-narrow-lstm"]
+        assert list(words[1:4]) == [f"models/{run}" for run in runs]
+        at, of = words.index("--names"), " trained on 6-8" if balls == "balls678" else ""
+        names = [f"{run}={name}{of}" for run, name in zip(runs, ("RIMs", "LSTM", "narrow LSTM"), strict=True)]
+        assert list(words[at + 1 : at + 4]) == names
+        assert words[-2].endswith(f"{runs[0]}-on-{Path(words[4]).stem}")
+
+
+def test_the_narrow_lstm_is_the_papers():
+    plan = make_plan(PAPER_FIGURES["rims-figure-8"], "paper", Path("here"))
+    narrow = [training for training in plan.trainings if training.run.name.endswith("-narrow-lstm")]
+    assert [training.flags for training in narrow] == 2 * [("--core", "lstm-balls")]
+    assert PRESETS["lstm-balls"].core == LSTMConfig(units=250)
+
+
+@pytest.mark.parametrize("number", range(21, 26))
+def test_modules_are_silenced_on_digits_that_they_learned(number):
+    """The test part has others."""
+    _, _, judging = make_plan(PAPER_FIGURES[f"rims-figure-{number}"], "paper", Path("here"))
+    assert judging[0][judging[0].index("--part") + 1] == "validation"
 
 
 def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figure():
@@ -141,8 +157,9 @@ def test_panels_of_curves_stand_in_one_figure_where_a_model_has_one_name():
     assert not any("--curves" in words for words in parts)
     assert whole[1:5] == tuple(words[1] for words in parts)
     assert whole[5:] == (
-        "--names", "rims-balls4=RIMs", "rims-balls4-lstm=LSTM", "rims-balls678=RIMs trained on 6-8",
-        "rims-balls678-lstm=LSTM trained on 6-8", "--curves", "--out", "here/all-35", "--overwrite",
+        "--names", "rims-balls4=RIMs", "rims-balls4-lstm=LSTM", "rims-balls4-narrow-lstm=narrow LSTM",
+        "rims-balls678=RIMs trained on 6-8", "rims-balls678-lstm=LSTM trained on 6-8",
+        "rims-balls678-narrow-lstm=narrow LSTM trained on 6-8", "--curves", "--out", "here/all-35", "--overwrite",
     )  # fmt: skip
 
 

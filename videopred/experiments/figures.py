@@ -77,8 +77,17 @@ def _rims_on(experiment: str) -> Model:
     return Model(experiment, "RIMs", ("--core", "rims"), "-rims")
 
 
-_RIMS = _with(("lstm",), "rims-balls4")
-_RIMS678 = (Model("rims-balls678", "RIMs trained on 6-8"), Model("rims-balls678-lstm", "LSTM trained on 6-8"))
+def _with_lstms(experiment: str, trained: str = "") -> tuple[Model, ...]:
+    """RIMs, and two LSTMs: as wide as they are together, and of the paper's 250 units."""
+    return (
+        Model(experiment, f"RIMs{trained}"),
+        Model(f"{experiment}-lstm", f"LSTM{trained}"),
+        Model(experiment, f"narrow LSTM{trained}", ("--core", "lstm-balls"), "-narrow-lstm"),
+    )
+
+
+_RIMS = _with_lstms("rims-balls4")
+_RIMS678 = _with_lstms("rims-balls678", trained=" trained on 6-8")
 _RIMS_READING_STRIPS = Model("rims-balls4", "RIMs on strips", ("--core.reads", "strips"), "-strips")
 _SPARSE = (
     Model("brims-balls4", "BRIMs"),
@@ -108,11 +117,13 @@ def _strip_panel(models: tuple[Model, ...], clips: str, context: int, horizon: i
 def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperFigure:
     core = ("rims", "--core.modules", str(modules), "--core.active", str(active), "--core.units", str(units))
     model = Model("brims-smmnist", "RIMs", ("--core", *core), f"-rims-{active}-of-{modules}")
+    drawn = ("--part", "validation", "--random", "8")  # the test part has digits that were not trained on
     return PaperFigure(
         f"RIMs, figure {figure}",
         f"{modules} RIMs of which {active} are active, on moving digits, with each of them silenced.",
-        (PaperPanel((model,), "brims-smmnist", context=5, horizon=25, figure="mask-out", drawn=("--random", "8")),),
-        differs="Trained as BRIMs' digits are, since appendix E.3 does not say how; drawn as activity and error.",
+        (PaperPanel((model,), "brims-smmnist", context=5, horizon=25, figure="mask-out", drawn=drawn),),
+        differs="Trained as BRIMs' digits are, on digits 0 to 7, since appendix E.3 does not say how; other clips of "
+        "these digits are shown. Drawn as activity and error.",
     )
 
 
@@ -142,7 +153,7 @@ def _relative_to_gru(*others: str) -> tuple[PaperPanel, ...]:
 PAPER_FIGURES: dict[str, PaperFigure] = {
     "rims-figure-3": PaperFigure(
         "RIMs, figure 3, first four plots",
-        "RIMs and LSTM over 35 imagined frames: on 4 balls, on other numbers of balls, behind a curtain.",
+        "RIMs and LSTMs over 35 imagined frames: on 4 balls, on other numbers of balls, behind a curtain.",
         (
             PaperPanel(_RIMS, "rims-balls4", context=15, horizon=35, metrics=("bce",)),
             PaperPanel(_RIMS, "rims-balls678", context=15, horizon=35, metrics=("bce",)),
@@ -150,7 +161,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             PaperPanel(_RIMS, "brims-curtain", context=15, horizon=35, metrics=("bce",)),
         ),
         together="curves",
-        differs="The two plots of 4 balls are one. The paper's curves begin with the 15 frames that are given.",
+        differs="The two plots of 4 balls are one. The paper's curves begin with the 15 given frames. Its LSTM "
+        "has 250 units, as our narrow one; the other is as wide as the RIMs together. None is trained behind curtains.",
     ),
     "rims-figure-6": PaperFigure(
         "RIMs, figure 6",
@@ -163,7 +175,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     ),
     "rims-figure-8": PaperFigure(
         "RIMs, figures 7 to 10",
-        "Strips of RIMs and LSTM on the clips of figure 3, the truth in blue over the prediction.",
+        "Strips of RIMs and LSTMs on the clips of figure 3, the truth in blue over the prediction.",
         (
             _strip_panel(_RIMS, "rims-balls4", 15, 15),
             _strip_panel(_RIMS, "rims-balls678", 15, 15),
@@ -172,12 +184,14 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         ),
         also=(7, 9, 10),
         differs="Of the given frames, the paper shows the last 6; in its figures 7 and 9, every third frame, the truth "
-        "above the prediction. It has two LSTMs, one of 250 units; ours is as wide as the RIMs together.",
+        "above the prediction. It has two LSTMs, one of 250 units, as our narrow one; the other is as wide as the RIMs "
+        "together.",
     ),
     "rims-figure-11": PaperFigure(
         "RIMs, figure 11",
         "RIMs on three balls behind a curtain: fed the truth, then their own predictions.",
         (_strip_panel(_RIMS[:1], "brims-curtain", 15, 15),),
+        differs="Trained on 4 balls without curtain, as in section 4.2. How many frames are given is not said.",
     ),
     "rims-figure-12": PaperFigure(
         "RIMs, figure 12",
@@ -291,7 +305,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         ),
         together="curves",
         differs="Models of the curtain are also trained behind it, which the paper leaves open. RIMs are 6 modules of "
-        "100, of which 4 are active.",
+        "100, of which 4 are active; the LSTM is as wide as both layers of BRIMs.",
     ),
     "brims-figure-5": PaperFigure(
         "BRIMs, figure 5",
