@@ -62,11 +62,16 @@ def test_what_is_given_is_left_alone():
     assert torch.equal(film, kept)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, bool, np.int64])
-def test_a_film_is_not_scaled_twice(dtype):
-    with pytest.raises(
-        TypeError, match=r"^frames must be uint8, got torch\.\w+; a film in \[0, 1\] needs no conversion"
-    ):
+@pytest.mark.parametrize(
+    ("dtype", "fix"),
+    [
+        (np.float32, r"a film in \[0, 1\] needs no conversion"),
+        (bool, "make True 255 and False 0"),  # as our own data files keep frames that are black and white
+        (np.int64, "convert numbers from 0 to 255 to it"),
+    ],
+)
+def test_a_film_is_not_scaled_twice(dtype, fix):
+    with pytest.raises(TypeError, match=rf"^frames must be uint8, got torch\.\w+; {fix}$"):
         to_film(noise().astype(dtype))
 
 

@@ -11,7 +11,7 @@ import torch
 from videopred.check import complaint
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS
-from videopred.models import CODECS, CORES, DECODERS
+from videopred.models import CODECS, CORES, DECODERS, core_config
 from videopred.models.codec_settings import FilesConfig, RNEMConfig
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.rival_settings import GRUConfig, LSTMConfig
@@ -40,8 +40,41 @@ def test_settings_survive_json(name):
 def test_settings_cannot_be_changed(name):
     settings = ALL[name]()
     for field in type(settings).model_fields:
-        with pytest.raises(ValueError, match="frozen"):
+        message = (
+            rf"^{field} must stay as it is, got .*; take a copy .*: settings\.model_copy\(update={{'{field}': …}}\)$"
+        )
+        with pytest.raises(AttributeError, match=message):
             setattr(settings, field, getattr(settings, field))
+    assert settings == ALL[name]()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_copy_is_equal_and_another_object(name):
+    settings = ALL[name]()
+    for copy in (settings.model_copy(), settings.model_copy(deep=True)):
+        assert (copy, copy.model_fields_set) == (settings, settings.model_fields_set)
+        assert copy is not settings
+
+
+def test_a_copy_is_checked_like_what_is_new():
+    settings = TrainingConfig(updates=6, batch_size=4)
+    copy = settings.model_copy(update={"updates": np.int64(9)})
+    assert copy == TrainingConfig(updates=9, batch_size=4)
+    assert settings.updates == 6
+    for update, message in (
+        ({"batchsize": 2}, "^--batchsize must be a known setting, got 2; did you mean --batch-size"),
+        ({"precision": "bf16"}, "^--precision must be .*, got 'bf16'"),
+        ({"updates": -3}, "^--updates must be .*, got -3"),
+        ({"accumulate": 3}, "^--batch-size must be a multiple of --accumulate 3, got 4; "),
+    ):
+        with pytest.raises(ValueError, match=message):
+            settings.model_copy(update=update)
+
+
+def test_a_deep_copy_shares_nothing():
+    settings = core_config("some:Core", sizes=[1, 2])
+    settings.model_copy(deep=True).settings["sizes"].append(3)
+    assert settings.settings["sizes"] == [1, 2]
 
 
 @pytest.mark.parametrize("name", ALL)

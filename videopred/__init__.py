@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from videopred.training.run import resume as resume
     from videopred.training.run import train as train
 
+    __version__: str
+
 _HOMES = {
     "CORES": "videopred.models",
     "ClipChoice": "videopred.rendering.settings",
@@ -83,12 +85,14 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name == "__version__":
-        return import_module("importlib.metadata").version("videopred")  # which takes longer to load than all of this
-    raise AttributeError(f"module 'videopred' has no attribute {name!r}; it has {', '.join(_HOMES)}")
+if not TYPE_CHECKING:  # else type checkers believe that there is any name
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        if name == "__version__":
+            return import_module("importlib.metadata").version("videopred")  # longer to load than all of this
+        raise AttributeError(f"module 'videopred' has no attribute {name!r}; it has {', '.join(_HOMES)}")
 
 
 def __dir__() -> list[str]:

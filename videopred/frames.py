@@ -33,7 +33,10 @@ def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> 
         shown, fix = f"{frames!r}, of class {type(frames).__name__}", "give what `read_frames` of open data gave"
         raise TypeError(check.complaint("frames", "be an array or a tensor", shown, fix))
     if frames.dtype != torch.uint8:
-        raise TypeError(f"frames must be uint8, got {frames.dtype}; a film in [0, 1] needs no conversion")
+        fix = "a film in [0, 1] needs no conversion"
+        if not frames.is_floating_point():
+            fix = "make True 255 and False 0" if frames.dtype == torch.bool else "convert numbers from 0 to 255 to it"
+        raise TypeError(check.complaint("frames", "be uint8", frames.dtype, fix))
     floating = isinstance(dtype, torch.dtype) and dtype.is_floating_point
     check.require_kind(floating, "dtype", "be floating", repr(dtype), "choose torch.float32")
     must, fix = "have at least the axes (height, width, channels)", "add those that are missing"

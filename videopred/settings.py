@@ -4,7 +4,9 @@ One settings class is at once the flags, the help text, the saved JSON and the P
 """
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -76,6 +78,20 @@ class Settings(BaseModel):
             super().__init__(**values)
         except ValidationError as error:
             raise ValueError(explain(error, self.flag_prefix, type(self).model_fields)) from None
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The same settings but for some values, checked anew, as pydantic does not."""
+        kept = {name: getattr(self, name) for name in self.model_fields_set}
+        copy = type(self)(**{**kept, **(update or {})})
+        return deepcopy(copy) if deep else copy
+
+    if not TYPE_CHECKING:  # else type checkers believe that any name can be set
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in type(self).model_fields:
+                fix = f"take a copy with another value: settings.model_copy(update={{{name!r}: …}})"
+                raise AttributeError(check.complaint(name, "stay as it is", repr(value), fix))
+            super().__setattr__(name, value)
 
 
 def _plain(value: Any) -> Any:

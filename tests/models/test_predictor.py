@@ -161,8 +161,12 @@ def test_the_shape_of_films_is_of_three_numbers():
 
 
 def test_films_of_whole_numbers_are_refused():
-    with pytest.raises(TypeError, match=r"film must hold floating point numbers in \[0, 1\], got torch.uint8; make"):
-        make()(torch.zeros(2, 5, *FILM_SHAPE, dtype=torch.uint8))
+    channels_last = (2, 5, *FILM_SHAPE[1:], FILM_SHAPE[0])  # as frames are stored
+    for shape in ((2, 5, *FILM_SHAPE), channels_last):
+        with pytest.raises(
+            TypeError, match=r"film must hold floating point numbers in \[0, 1\], got torch.uint8; make"
+        ):
+            make()(torch.zeros(shape, dtype=torch.uint8))
 
 
 def test_a_state_of_other_clips_is_refused():

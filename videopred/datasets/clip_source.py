@@ -152,7 +152,7 @@ class ClipSource(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """SHA-256, in hexadecimal, that differs when a clip does: of values, not of the bytes that keep them."""
+        """SHA-256, in hexadecimal, that differs when a clip does: of values, or of what they are made from."""
 
     def close(self) -> None:  # noqa: B027 - most sources have nothing to let go of
         """Let go of files; the next use opens them again."""

@@ -58,7 +58,7 @@ def imagine(
     predictor: Predictor,
     file: "ClipSource",
     part: str,
-    clips: Sequence[int],
+    clips: Sequence[int] | np.ndarray,
     context: int,
     horizon: int,
     *,

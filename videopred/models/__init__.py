@@ -59,7 +59,8 @@ def core_config(name: str, **changes: Any) -> CoreConfig:
     Raises:
         ValueError: no core has that name, or it does not have such a setting. TypeError: that is no name.
     """
-    check.require_kind(isinstance(name, str), "core", "be a name", repr(name), f"give one of {', '.join(CORES)}")
+    fix = f"give one of {', '.join(CORES)}, or MODULE:CLASS for your own"
+    check.require_kind(isinstance(name, str), "core", "be a name", repr(name), fix)
     if ":" in name:
         return OwnConfig(source=name, settings=changes)
     if name in PRESETS:

@@ -28,4 +28,4 @@ class CoreSettings(Settings):
 
     def changed(self, **changes: Any) -> Self:
         """The same settings but for some values, checked anew."""
-        return type(self)(**{**self.model_dump(), **changes})
+        return self.model_copy(update=changes)

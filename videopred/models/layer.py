@@ -32,7 +32,7 @@ class Layer(nn.Module):
 
     def __init__(self, core: str | CoreSettings, input_size: int, **settings: Any):
         super().__init__()
-        fix = f"give a name such as {', '.join(CORES)}"
+        fix = f"give a name such as {', '.join(CORES)}, or MODULE:CLASS for your own"
         check.require_kind(isinstance(core, str | CoreSettings), "core", "be a name or settings", core, fix)
         config = core_config(core) if isinstance(core, str) else core
         if not isinstance(config, OwnConfig):

@@ -74,11 +74,11 @@ class Predictor(nn.Module):
         """
         kind, fix = type(film).__name__, "make it with videopred.to_film"
         check.require_kind(isinstance(film, Tensor), "film", "be a tensor", kind, fix)
+        check.require_kind(film.is_floating_point(), "film", "hold floating point numbers in [0, 1]", film.dtype, fix)
         fits = film.dim() == 5 and tuple(film.shape[2:]) == self.film_shape
         must = f"be (B, T, {', '.join(map(str, self.film_shape))})"
         check.require(fits, "film", must, tuple(film.shape), "use films like those the model was built for")
         check.require(film.numel() > 0, "film", "hold a frame", tuple(film.shape), "give B and T of at least 1")
-        check.require_kind(film.is_floating_point(), "film", "hold floating point numbers in [0, 1]", film.dtype, fix)
         check_precision("film", film, self)
         batch_and_time = film.shape[:2]
         recent = None

@@ -8,7 +8,7 @@ from tyro.conf import Suppress
 
 from videopred.check import require
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig
-from videopred.models.core_settings import CoreSettings
+from videopred.models.core_settings import CoreSettings as CoreSettings  # for cores of somebody's own, too
 from videopred.models.modular_settings import ModularConfig, RIMsConfig
 from videopred.models.rival_settings import RivalConfig
 from videopred.models.scoff_settings import SCOFFConfig
