@@ -9,6 +9,7 @@ from command_line import defaults_of
 
 from videopred import cli
 from videopred.commands.training import _check_room
+from videopred.datasets.generation import generate
 from videopred.experiments import EXPERIMENTS, find_experiment, read_experiment
 from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.rivals import RIVALS
@@ -73,6 +74,28 @@ def test_a_folder_that_is_in_use_is_said_before_clips_are_made(tmp_path, monkeyp
         cli.run(["train", "rims-balls4", "--scale", "tiny", "--device", "cpu", *more])
     assert str(caught.value).startswith(f"--out must be a new path, got {there} (already there)")
     assert not Path("datasets").exists()
+
+
+def test_clips_that_another_process_was_quicker_to_make_are_taken(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    experiment = at_scale(find_experiment("rims-balls4"), "tiny")
+
+    def late(*asked, **how):
+        generate(*asked, **how)
+        generate(*asked, **how)
+
+    monkeypatch.setattr("videopred.experiments.clips.generate", late)
+    assert find_or_make_clips(experiment) == experiment.data_file
+
+
+def test_clips_that_another_process_is_making_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("videopred.datasets.resuming.take_lock", lambda *anything, **how: False)
+    message = (
+        r"^the experiment's clips must be a file that no other process is making, got datasets/balls4-rnem-tiny\.h5,"
+    )
+    with pytest.raises(OSError, match=message):
+        find_or_make_clips(at_scale(find_experiment("rims-balls4"), "tiny"))
 
 
 @pytest.mark.parametrize("rank", ["RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK"])

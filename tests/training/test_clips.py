@@ -1,6 +1,8 @@
 """Clips that are made as a run goes, and where those of a file wait: neither changes what is learned."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,10 @@ from training_runs import UNDRAWN, equal, weights
 from videopred.check import FaultyFileError
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.generation import generate
+from videopred.datasets.loader import FilmDataset
 from videopred.experiments import holds_experiment
 from videopred.settings import ComputeConfig
-from videopred.training.batches import MadeBatches, Shares
+from videopred.training.batches import Batches, MadeBatches, Shares
 from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns
@@ -123,6 +126,32 @@ def test_more_loaders_than_processors_are_told_in_one_line(data, tmp_path, monke
     train(data, tiny_model(), tiny_training(updates=1), compute=compute, out=run, device="cpu")
     assert ("--workers 2 are more than the 1 logical CPU of this process" in (run / "log.txt").read_text()) == told
     assert not [warning for warning in recwarn if "DataLoader" in str(warning.message)]
+
+
+def test_what_a_loader_complains_of_is_told_in_one_line(data, tmp_path, monkeypatch):
+    """Without all that torch says of where in its process that was. An error that is no complaint is told whole."""
+    file, load = shutil.copy(data, tmp_path), Batches.train_dataloader
+
+    def replaced(self: Batches) -> object:
+        os.utime(file, (3, 3))
+        return load(self)
+
+    monkeypatch.setattr(Batches, "train_dataloader", replaced)
+    compute = ComputeConfig(workers=1, hold="disk")
+    message = rf"^DATA must be the file that was opened, got {file}, which has been replaced or changed since; put that"
+    with pytest.raises(FaultyFileError, match=message) as caught:
+        train(file, tiny_model(), tiny_training(), compute=compute, out=tmp_path / "run", device="cpu")
+    assert "\n" not in str(caught.value)
+    monkeypatch.undo()
+
+    def broken(self: FilmDataset, item: int) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(FilmDataset, "__getitem__", broken)
+    with pytest.raises(
+        ValueError, match=r"^Caught ValueError in DataLoader worker process 0\.\n(.*\n)*ValueError: a bug"
+    ):
+        train(file, tiny_model(), tiny_training(), compute=compute, out=tmp_path / "other", device="cpu")
 
 
 @pytest.mark.parametrize("hold", ["device", "memory", "disk"])

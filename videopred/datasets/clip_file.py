@@ -355,7 +355,7 @@ class ClipFile(ClipSource):
 
     def _check_same(self) -> None:
         """Refuse another file in the place of the one that this was made from."""
-        must, fix = "be the file that was opened", "open it again with `open_dataset`"
+        must, fix = "be the file that was opened", "put that one back, or open this one with `open_dataset`"
         got = f"{self.path}, which has been replaced or changed since"
         check.require_sound(_identity(self.path) == self._identity, "DATA", must, got, fix)
 

@@ -1,6 +1,7 @@
 """The clips of an experiment: found where they are, or made."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from videopred import check
@@ -20,12 +21,13 @@ def find_or_make_clips(experiment: ExperimentConfig, *, progress: bool = False, 
 
     Raises:
         ValueError: a file of that name is there and was made by another recipe.
-        OSError: the file cannot be made.
+        OSError: the file cannot be made, or another process is making it.
     """
     path = experiment.data_file
     if not path.exists():
         print(f"making {path}: {parts_told(experiment.clips)} clips", file=sys.stderr)
-        return generate(experiment.data, experiment.clips, recipe=experiment.recipe, out=path, progress=progress)
+        with suppress(FileExistsError), check.named({"--out": "the experiment's clips"}):  # others may be quicker
+            return generate(experiment.data, experiment.clips, recipe=experiment.recipe, out=path, progress=progress)
     with open_dataset(path) as file:
         # A file names the digits that it was made of; a recipe may leave it to whoever makes it.
         ours = experiment.recipe.model_copy(update=_digits(file.recipe))

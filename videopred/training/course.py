@@ -1,5 +1,6 @@
 """One training, from where it starts to its end, or until somebody stops it; the run folder then says how it ended."""
 
+import re
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,6 +150,10 @@ class Course:
             batches = Batches(clips, config, self.device)
             try:
                 self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
+            except (OSError, ValueError) as error:
+                if told := _told_by_loader(error):
+                    raise type(error)(told) from error
+                raise
             except RuntimeError as error:
                 if isinstance(error.__context__, KeyboardInterrupt):  # over which Lightning stumbles as loaders begin
                     raise KeyboardInterrupt from error
@@ -160,3 +165,9 @@ class Course:
     def _are_several(self) -> bool:
         """Whether other processes train along."""
         return self.learner.config.compute.devices * self.learner.config.compute.nodes > 1
+
+
+def _told_by_loader(error: Exception) -> str:
+    """The complaint of a loader process, which torch hands on below all that was called; empty if it is none."""
+    told = re.match(r"Caught \w+ in DataLoader worker process .*\n[\w.]+: (.* must .*; .*)\Z", str(error), re.DOTALL)
+    return told[1].strip() if told else ""
