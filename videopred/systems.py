@@ -148,10 +148,14 @@ def may_train_together() -> bool:
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:
-    """The signals, besides Ctrl-C, by which somebody asks to stop; batch systems send the second."""
+    """The signals, besides Ctrl-C, by which somebody asks to stop; batch systems send the second.
+
+    SIGHUP comes when a terminal closes or the network fails, and is no such signal where it is ignored, as with nohup.
+    """
     if sys.platform == "win32":
         return (signal.SIGTERM, signal.SIGBREAK)  # the second is Ctrl-Break
-    return (signal.SIGTERM, signal.SIGUSR1)
+    heeded = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
+    return (signal.SIGTERM, signal.SIGUSR1, *[signal.SIGHUP] * heeded)
 
 
 def shell_quoted(words: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import weakref
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +31,8 @@ from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns, TimeLimit, as_ctrl_c
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
 
 
 def interrupting(monkeypatch: pytest.MonkeyPatch, at: int, times: int = 1, number: int = signal.SIGINT) -> list[int]:
@@ -67,7 +70,7 @@ def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, mo
     assert equal(weights(tmp_path / "run"), weights(whole))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1], ids=lambda one: one.name)
+@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGHUP], ids=lambda one: one.name)
 def test_loader_processes_go_on_until_the_training_has_saved(data, number):
     """A terminal and Slurm send their signals to them as well."""
     config = learner().config.model_copy(update={"compute": ComputeConfig(workers=2)})
@@ -90,6 +93,21 @@ def test_what_batch_systems_send_finishes_the_step_as_well(data, tmp_path, monke
     assert begun == [0, 1, 2]
     assert signal.getsignal(number) is before
     assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == 3
+
+
+@pytest.mark.parametrize(("usual", "stops"), [(signal.SIG_DFL, True), (signal.SIG_IGN, False)])
+def test_a_terminal_that_closes_finishes_the_step_as_well_unless_that_is_ignored(
+    data, tmp_path, monkeypatch, usual, stops
+):
+    """As with nohup."""
+    interrupting(monkeypatch, at=0, number=signal.SIGHUP)
+    before = signal.signal(signal.SIGHUP, usual)
+    try:
+        with pytest.raises(KeyboardInterrupt, match=r"^SIGHUP received: 1 of 2 updates") if stops else nullcontext():
+            train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+        assert signal.getsignal(signal.SIGHUP) == usual
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(("looks", "saved"), [(2, 2), (1, 2), (7, 0)])
@@ -201,9 +219,6 @@ def test_ctrl_c_while_loader_processes_begin_is_an_interruption(data, tmp_path, 
     with pytest.raises(KeyboardInterrupt, match=r"^stopped at once: 0 of 2 updates are saved; continue with"):
         train(data, tiny_model("gru"), tiny_training(), out=tmp_path / "run", device="cpu")
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "interrupted"
-
-
-SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda one: one.name)

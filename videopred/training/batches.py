@@ -63,7 +63,7 @@ class Batches(lightning.LightningDataModule):
 
 
 def _ignore_stop_signals(over: Semaphore, worker: int) -> None:
-    """Loader processes ignore SIGINT, SIGTERM and SIGUSR1 while training needs their batches: until it has saved.
+    """Loader processes ignore SIGINT and `stop_signals` while training needs their batches: until it has saved.
 
     Terminals and Slurm send these to them as well. Afterwards (`over` is released) such signals end them: at its own
     end Python sends SIGTERM to those that are left, and waits for them. Lightning leaves some where a look at the

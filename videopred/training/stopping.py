@@ -37,12 +37,12 @@ class TimeLimit:
 
 
 def as_ctrl_c() -> HeldInterrupt:
-    """Within it SIGTERM and SIGUSR1 raise KeyboardInterrupt, as Ctrl-C does."""
+    """Within it SIGTERM, SIGUSR1 and SIGHUP raise KeyboardInterrupt, as Ctrl-C does."""
     return HeldInterrupt(also=stop_signals(), at_first="raise")
 
 
 class StopSigns:
-    """Hears Ctrl-C, SIGTERM and SIGUSR1, with which batch systems announce the end, and looks at the time limit.
+    """Hears Ctrl-C, SIGTERM, SIGHUP and SIGUSR1, by which batch systems announce the end; looks at the time limit.
 
     Until training begins there is nothing to save, and signals end everything at once. Several processes are then
     left to the system: one that waits for the others does so in C++, where no handler of Python's is called.
