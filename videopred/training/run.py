@@ -68,8 +68,8 @@ def train(
 
     Learns from the training part. The loss that chooses the best checkpoint is measured on the validation part or, if
     there is none, on the last clips of the training part, which are then kept aside. Never reads the test part.
-    Ctrl-C, SIGTERM, SIGUSR1, SIGHUP and the time limit finish the update, save, and raise KeyboardInterrupt: the run can
-    be used as it is, and `resume` continues with it.
+    Ctrl-C, SIGTERM, SIGUSR1, SIGHUP and the time limit finish the update, save, and raise KeyboardInterrupt: the run
+    can be used as it is, and `resume` continues with it.
     All chance comes from the seed in the settings. Torch's global random streams, of the CPU and of CUDA devices that
     were in use, are left as they were. Trainings in several threads of a process wait for one another.
 
