@@ -117,7 +117,7 @@ def _strip_panel(models: tuple[Model, ...], clips: str, context: int, horizon: i
 def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperFigure:
     core = ("rims", "--core.modules", str(modules), "--core.active", str(active), "--core.units", str(units))
     model = Model("brims-smmnist", "RIMs", ("--core", *core), f"-rims-{active}-of-{modules}")
-    drawn = ("--part", "validation", "--random", "8")  # the test part has digits that were not trained on
+    drawn = ("--part", "validation", "--random", "4")  # the test part has digits that were not trained on
     return PaperFigure(
         f"RIMs, figure {figure}",
         f"{modules} RIMs of which {active} are active, on moving digits, with each of them silenced.",
