@@ -102,7 +102,10 @@ def read_experiment(path: Path) -> ExperimentConfig:
     """
     content = _content(path)
     try:
-        return ExperimentConfig(**content)
+        experiment = ExperimentConfig(**content)
+        got, fix = ", ".join(experiment.clips) or "nothing", "say how many clips there are to learn from"
+        check.require("train" in experiment.clips, "clips", "have train in it", got, fix)
+        return experiment
     except ValueError as error:
         complaint = re.sub(r"(;|, or) see --help.*$", "", str(error))  # which is about flags
         key, _, rest = re.sub(r"--([a-z][\w.-]*)", lambda flag: _key(flag[1], content), complaint).partition(" must ")
