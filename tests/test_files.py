@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from videopred.files import (
     write_all,
     write_arrays,
     write_bytes,
+    write_each,
     write_json,
     write_text,
 )
@@ -163,6 +165,28 @@ def test_of_several_files_all_are_written_or_none(tmp_path):
         write_all(contents, overwrite=False)
     assert write_all(contents, overwrite=True) == [old, new, last]
     assert {path: path.read_bytes() for path in contents} == contents
+
+
+def test_several_files_may_be_made_one_after_the_other(tmp_path):
+    """Each is on the disk before the next is made, and what appears meanwhile stays."""
+    first, second = tmp_path / "made" / "first", tmp_path / "second"
+
+    def made(late: Path | None) -> Iterator[tuple[Path, str]]:
+        yield first, "1"
+        assert [path.read_text() for path in first.parent.iterdir()] == ["1"]
+        assert not first.exists()
+        if late:
+            late.write_text("late")
+        yield second, "22"
+
+    for late in (first, second):
+        with pytest.raises(FileExistsError, match=f"^--out must be a new path, got {late} "):
+            write_each(made(late), overwrite=False)
+        assert [path for path in tmp_path.rglob("*") if path.is_file()] == [late]
+        late.unlink()
+    first.parent.rmdir()
+    assert write_each(made(None), overwrite=False) == [first, second]
+    assert [path.read_text() for path in (first, second)] == ["1", "22"]
 
 
 @pytest.mark.parametrize("fails", range(4))

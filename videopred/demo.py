@@ -21,11 +21,12 @@ from videopred.device import one_thread, pick_device
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores
 from videopred.eval.tables import COPY_LAST
+from videopred.files import write_all
 from videopred.judging import BASELINES, evaluate
 from videopred.judging.drawing import views_of
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
-from videopred.rendering.writing import write_view
+from videopred.rendering.encoding import draw_view
 from videopred.settings import TrainingConfig
 from videopred.training.run import train
 
@@ -98,10 +99,11 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     predictor, file = load_run(run, device), open_dataset(data)
     scores = evaluate(predictor, file, context=CONTEXT, horizon=HORIZON, progress=bars)
     views = views_of(predictor, file, "test", range(len(PICTURES)), CONTEXT, HORIZON)
-    pictures = []
+    pictures: dict[Path, bytes] = {}
     for view, names in zip(views, PICTURES, strict=True):
-        pictures += write_view(view, [out / name for name in names])
-    return Outcome(scores, verdict(scores), [data, run, *scores.save(out, overwrite=True), *pictures])
+        pictures |= draw_view(view, [out / name for name in names])
+    drawn = write_all(pictures, overwrite=True)
+    return Outcome(scores, verdict(scores), [data, run, *scores.save(out, overwrite=True), *drawn])
 
 
 def verdict(scores: Scores) -> str:

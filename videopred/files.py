@@ -9,7 +9,7 @@ import time
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from glob import escape
 from io import BytesIO
@@ -77,27 +77,38 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
 
 
 def write_all(contents: Mapping[Path, bytes | str], *, overwrite: bool) -> list[Path]:
+    """Write several whole files below --out, all of them or none, and return their paths; see `write_each`."""
+    return write_each(contents.items(), overwrite=overwrite)
+
+
+def write_each(contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool) -> list[Path]:
     """Write several whole files below --out, all of them or none, see `whole_file`, and return their paths.
 
     What was there comes back, from a copy, if one of them cannot take its name.
 
+    Args:
+        contents: path and content of each. They may be made as they are asked for, if all together would fill the
+            memory: each waits on the disk until the last is there.
+        overwrite: replace files that are there.
+
     Raises:
-        FileExistsError: one is there and `overwrite` is false.
+        FileExistsError: one is there and `overwrite` is false, also if it came while contents were made.
     """
-    for path in contents:
-        check_path.absent("--out", path, overwrite)
+    paths: list[Path] = []
     with ExitStack() as folders, ExitStack() as copies, ExitStack() as undo:
-        for path in contents:
-            folders.enter_context(_folders_of(_led_to(path)))
         with ExitStack() as files:
-            for path, content in contents.items():
+            for path, content in contents:
+                paths.append(check_path.absent("--out", path, overwrite))
+                folders.enter_context(_folders_of(_led_to(path)))
                 file = files.enter_context(whole_file(path))
                 file.write_bytes(content.encode() if isinstance(content, str) else content)
-            for path in contents:
+            for path in paths:
+                check_path.absent("--out", path, overwrite)
+            for path in paths:
                 with told_of(path):
                     _keep(_led_to(path), copies, undo)
         undo.pop_all()
-    return list(contents)
+    return paths
 
 
 def _keep(target: Path, copies: ExitStack, undo: ExitStack) -> None:

@@ -29,14 +29,14 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def written(monkeypatch) -> list:
-    """The views that would be written, each with its paths, rows and other words, in place of their pictures."""
+    """The views that are drawn, each with its paths, rows and other words; what is written of them is empty."""
     asked: list = []
 
-    def write(view, paths, rows, **more):
+    def draw(view, paths, rows, **more):
         asked.append((view, paths, rows, more))
-        return list(paths)
+        return dict.fromkeys(paths, b"")
 
-    monkeypatch.setattr(drawing, "write_view", write)
+    monkeypatch.setattr(drawing, "draw_view", draw)
     return asked
 
 
@@ -134,7 +134,7 @@ def test_several_models_stand_beside_one_another_and_the_first_chooses(place, wr
     view, _, rows, _ = written[1]
     assert (view.model, view.beside, rows) == ("", (), ("truth", "pred", "diff"))
     asked = []
-    monkeypatch.setattr(drawing, "write_figure", lambda *words: asked.append(words) or [words[2]])
+    monkeypatch.setattr(drawing, "draw_figure", lambda *words: asked.append(words) or {})
     strip = PictureConfig(figure="strip")
     render({"A": predictor, "B": other}, file, clips=[0, 2], picture=strip, **how, out=tmp_path / "strips")
     assert [[one.model for one in views[0].of_each] for _, views, _ in asked] == [["A", "B"]] * 2
@@ -212,7 +212,7 @@ def test_one_figure_of_several_clips_may_go_to_one_file(tmp_path):
 def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypatch, tmp_path):
     predictor, file = place
     asked = []
-    monkeypatch.setattr(drawing, "write_figure", lambda *words: asked.append(words) or [words[2]])
+    monkeypatch.setattr(drawing, "draw_figure", lambda *words: asked.append(words) or {})
     render(
         predictor, file, clips=[3], context=3, horizon=5, picture=PictureConfig(figure="mask-out"), out=tmp_path / "x"
     )
@@ -238,22 +238,48 @@ def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypat
     assert [len(views) for _, views, _ in asked] == [1, 1]
 
 
-def test_pictures_that_were_drawn_before_the_disk_was_full_are_told(place, monkeypatch, tmp_path):
-    predictor, file = place
-    kept = drawing.write_view
+@pytest.mark.parametrize("old", [(), ("test-0.gif", "test-4.gif")], ids=["new", "replaced"])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError("no space left")], ids=["stopped", "failed"])
+def test_pictures_come_together_or_not_at_all(place, monkeypatch, tmp_path, old, stop):
+    out, kept = tmp_path / "seen", drawing.draw_view
 
-    def write(view, paths, *others, **more):
+    def draw(view, paths, *others, **more):
         if paths[0].stem == "test-4":
-            raise OSError("no space left")
+            assert len(list(out.glob(".test-*.partial"))) == 4, "those before are kept in memory"
+            raise stop
         return kept(view, paths, *others, **more)
 
-    monkeypatch.setattr(drawing, "write_view", write)
-    how = {"context": 3, "horizon": 5, "out": tmp_path}
-    with pytest.raises(OSError, match=r"^no space left; the 4 before .*test-4\.gif are whole$"):
-        render(predictor, file, clips=[0, 1, 4], **how)
-    assert len(list(tmp_path.iterdir())) == 4
-    with pytest.raises(OSError, match=r"^no space left$"):
-        render(predictor, file, clips=[4, 2], **how)
+    if old:
+        out.mkdir()
+    for name in old:
+        (out / name).write_text("old")
+    how = {"clips": [0, 1, 4], "context": 3, "horizon": 5, "out": out, "overwrite": bool(old)}
+    with monkeypatch.context() as patch:
+        patch.setattr(drawing, "draw_view", draw)
+        with pytest.raises((KeyboardInterrupt, OSError), match=r"^(no space left)?$"):
+            render(*place, **how)
+    assert out.exists() == bool(old)
+    assert {path.name: path.read_text() for path in out.glob("*")} == dict.fromkeys(old, "old")
+    made = render(*place, **how)
+    assert made == [out / f"test-{clip}.{kind}" for clip in (0, 1, 4) for kind in ("gif", "png")]
+    assert [path.read_bytes()[:4] for path in sorted(out.iterdir())] == 3 * [b"GIF8", b"\x89PNG"]
+
+
+def test_of_two_renders_at_once_only_one_comes_to_its_end(place, monkeypatch, tmp_path):
+    """Both found the folder empty."""
+    kept, how = drawing.draw_view, {"context": 3, "horizon": 5, "out": tmp_path}
+
+    def draw(view, paths, *others, **more):
+        if paths[0].stem == "test-1":
+            monkeypatch.setattr(drawing, "draw_view", kept)
+            other.extend(path.read_bytes() for path in render(*place, clips=[0], **how))
+        return kept(view, paths, *others, **more)
+
+    other: list[bytes] = []
+    monkeypatch.setattr(drawing, "draw_view", draw)
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*test-0\.gif \(already there\);"):
+        render(*place, clips=[0, 1], **how)
+    assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == other
 
 
 def test_no_clip_at_all_is_refused(place, tmp_path):

@@ -1,5 +1,7 @@
 """A row or figure is drawn as soon as it is in its table, wherever there is what it needs."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -7,9 +9,9 @@ from view_samples import FRAMES, SCALE, draw, in_small, intervened, view
 
 from videopred.rendering import FIGURES, ROWS, Drawing
 from videopred.rendering.clip_view import ClipView
+from videopred.rendering.encoding import draw_figure, draw_view
 from videopred.rendering.panel import Panel, draw_rows, shown
 from videopred.rendering.settings import PictureConfig
-from videopred.rendering.writing import write_figure, write_view
 
 
 def negative(of: ClipView, scale: int) -> Panel:
@@ -28,13 +30,13 @@ def lit_share(views: list[ClipView]) -> Figure:
     return figure
 
 
-def test_a_row_that_needs_nothing_is_drawn_of_any_view(monkeypatch, tmp_path):
+def test_a_row_that_needs_nothing_is_drawn_of_any_view(monkeypatch):
     monkeypatch.setitem(ROWS, "negative", Drawing("The prediction, inverted.", f"{__name__}:negative"))
     bare = view(trace={}, masks=None)
     np.testing.assert_array_equal(in_small(draw("negative", bare, SCALE).film)[..., :1], 255 - bare.prediction)
     rows = PictureConfig(rows="truth,negative").row_names()
-    (path,) = write_view(bare, [tmp_path / "strip.png"], rows)
-    assert path.read_bytes().startswith(b"\x89PNG")
+    (content,) = draw_view(bare, [Path("strip.png")], rows).values()
+    assert content.startswith(b"\x89PNG")
     with pytest.raises(
         ValueError, match=r"among truth, pred, diff, overlay, negative for this .* got masks; leave it out"
     ):
@@ -55,19 +57,19 @@ def test_a_row_that_needs_a_trace_comes_twice_under_an_intervention_and_is_refus
             draw("resting", whole._replace(**lacking), SCALE)
 
 
-def test_a_figure_is_drawn_of_views_that_have_what_it_needs(monkeypatch, tmp_path):
-    own, path = Drawing("How much is lit.", f"{__name__}:lit_share"), tmp_path / "lit.svg"
+def test_a_figure_is_drawn_of_views_that_have_what_it_needs(monkeypatch):
+    own, path = Drawing("How much is lit.", f"{__name__}:lit_share"), Path("lit.svg")
     monkeypatch.setitem(FIGURES, "lit-share", own)
-    write_figure(PictureConfig(figure="lit-share").figure, [view(trace={}, masks=None)], [path])
-    assert "<svg" in path.read_text()
+    drawn = draw_figure(PictureConfig(figure="lit-share").figure, [view(trace={}, masks=None)], [path])
+    assert b"<svg" in drawn[path]
     monkeypatch.setitem(FIGURES, "lit-share", own._replace(needs=("masks of objects", "motion")))
-    write_figure("lit-share", [view(truths={"motion": np.array(["horizontal"] * FRAMES)})], [path])
+    draw_figure("lit-share", [view(truths={"motion": np.array(["horizontal"] * FRAMES)})], [path])
     with pytest.raises(ValueError, match=r"among strip for .* got lit-share, which needs motion; ask for another"):
-        write_figure("lit-share", [view(trace={})], [path])
+        draw_figure("lit-share", [view(trace={})], [path])
 
 
-def test_what_is_in_no_table_is_refused(tmp_path):
+def test_what_is_in_no_table_is_refused():
     with pytest.raises(ValueError, match=r"--rows must be one of truth, pred, .*, got prd; did you mean pred\?"):
         draw("prd", view(), SCALE)
     with pytest.raises(ValueError, match=r"--figure must be one of strip, .*, got strp; did you mean strip\?"):
-        write_figure("strp", [view()], [tmp_path / "f.svg"])
+        draw_figure("strp", [view()], [Path("f.svg")])

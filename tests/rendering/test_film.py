@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import imageio.v3 as iio
@@ -14,11 +15,11 @@ from videopred.frames import to_frames
 from videopred.palette import AGREED, CONTEXT, DISCOLORED, INVENTED, MISSED, PAGE, ROLLOUT, TRACK
 from videopred.rendering import film as rendering
 from videopred.rendering.clip_view import ClipView, view_of_rollout
+from videopred.rendering.encoding import draw_view
 from videopred.rendering.film import film_frames
 from videopred.rendering.film_rows import difference
 from videopred.rendering.lettering import text_width
 from videopred.rendering.strip import GAP, NAMES, TOP, every_nth, strip
-from videopred.rendering.writing import write_view
 
 HEIGHT, WIDTH, SCALE = 12, 20, 11  # 11 = 220 px // 20
 
@@ -170,12 +171,12 @@ def test_strip_shows_every_row_of_every_column():
             np.testing.assert_array_equal(cell, frame)
 
 
-def test_film_and_strip_are_written_as_their_suffixes_say(tmp_path):
-    view = view_of(*films())
-    paths = write_view(view, [tmp_path / "run" / "test-1.gif", tmp_path / "run" / "test-1.png"])
-    assert [path.name for path in paths] == ["test-1.gif", "test-1.png"]
-    np.testing.assert_array_equal(iio.imread(paths[1]), strip(view))
-    assert len(iio.imread(paths[0])) == 7
+def test_film_and_strip_are_drawn_as_suffixes_say():
+    view, paths = view_of(*films()), [Path("test-1.gif"), Path("test-1.png")]
+    contents = draw_view(view, paths)
+    assert list(contents) == paths
+    np.testing.assert_array_equal(iio.imread(contents[paths[1]]), strip(view))
+    assert len(iio.imread(contents[paths[0]])) == 7
 
 
 def test_a_trace_is_blank_at_the_frame_that_nobody_predicts():
@@ -193,7 +194,7 @@ def test_rollout_from_one_frame_can_be_drawn():
 
 
 def test_pyplot_with_its_windows_and_global_figures_stays_out():
-    code = "import videopred.rendering.writing, sys; print('matplotlib.pyplot' in sys.modules)"
+    code = "import videopred.rendering.encoding, sys; print('matplotlib.pyplot' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -1,6 +1,6 @@
 """From a file and what predicts its clips to pictures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,6 +10,7 @@ import numpy as np
 from videopred import check, check_path, pictures
 from videopred.datasets.motion import MODES
 from videopred.datasets.switching import AXES
+from videopred.files import write_each
 from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.judging.fitting import check_fit, check_names, check_opened, check_part
 from videopred.judging.predicting import imagine
@@ -17,9 +18,9 @@ from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
 from videopred.rendering import OF_ALL_CLIPS
 from videopred.rendering.clip_view import ClipView, view_of_rollout
+from videopred.rendering.encoding import draw_figure, draw_view
 from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
-from videopred.rendering.writing import write_figure, write_view
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -113,6 +114,8 @@ def render(
 ) -> list[Path]:
     """Paths of the pictures drawn of some clips: films and strips of chosen rows, or a figure of the papers.
 
+    All of them take their places together at the end, or none does.
+
     Args:
         predictor: a trained model, the rollout is on its device; or several by name, drawn beside one another. Of
             these, the first decides which clips are worst and best.
@@ -165,7 +168,7 @@ def render(
             views += views_of(changed, file, part, chosen, context, horizon)
     new_paths(out, part, chosen, picture, overwrite)  # another command may have made one meanwhile
     rows = picture.row_names(changed=not intervention.idle, several=len(models) > 1)
-    return _write(views, paths, picture, rows)
+    return write_each(_drawn(views, paths, picture, rows), overwrite=overwrite)
 
 
 def _choice(clips: Sequence[int] | np.ndarray | ClipChoice | None) -> ClipChoice:
@@ -179,18 +182,13 @@ def _choice(clips: Sequence[int] | np.ndarray | ClipChoice | None) -> ClipChoice
     return ClipChoice(clips=tuple(clips or ()))
 
 
-def _write(views: list[ClipView], paths: list[list[Path]], picture: PictureConfig, rows: tuple[str, ...]) -> list[Path]:
-    """Write a picture of each view, or of all of them, to its paths, and return these."""
-    made: list[Path] = []
+def _drawn(
+    views: list[ClipView], paths: list[list[Path]], picture: PictureConfig, rows: tuple[str, ...]
+) -> Iterator[tuple[Path, bytes]]:
+    """The path and the content of each picture, of a view or of all, drawn as it is asked for: long films are large."""
     groups = [views] if picture.figure in OF_ALL_CLIPS else [[view] for view in views]
     for group, of_group in zip(groups, paths, strict=True):
-        try:
-            if picture.figure is None:
-                made += write_view(group[0], of_group, rows, frame_ms=picture.frame_ms)
-            else:
-                made += write_figure(picture.figure, group, of_group)
-        except OSError as error:
-            if not made:
-                raise
-            raise OSError(f"{error}; the {len(made)} before {of_group[0]} are whole") from error
-    return made
+        if picture.figure is None:
+            yield from draw_view(group[0], of_group, rows, frame_ms=picture.frame_ms).items()
+        else:
+            yield from draw_figure(picture.figure, group, of_group).items()

@@ -1,11 +1,10 @@
-"""Views to files: the film as a GIF or MP4, the strip as a PNG."""
+"""Views to what files hold: the film as a GIF or MP4, the strip as a PNG."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from videopred import pictures
 from videopred.addresses import find
-from videopred.files import write_bytes
 from videopred.rendering import FIGURES, USUAL_ROWS
 from videopred.rendering.canvas import figure_bytes, our_style
 from videopred.rendering.clip_view import ClipView, check_figure
@@ -14,8 +13,8 @@ from videopred.rendering.strip import strip
 
 
 @our_style()
-def write_figure(name: str, views: Sequence[ClipView], paths: Sequence[Path]) -> list[Path]:
-    """Write a figure to each path, as its suffix says, and return the paths. Files there are replaced.
+def draw_figure(name: str, views: Sequence[ClipView], paths: Sequence[Path]) -> dict[Path, bytes]:
+    """Each path with the figure that its file is to hold, as its suffix says. Nothing is written.
 
     Args:
         name: a key of FIGURES.
@@ -24,19 +23,16 @@ def write_figure(name: str, views: Sequence[ClipView], paths: Sequence[Path]) ->
 
     Raises:
         ValueError: the views lack what it draws.
-        OSError: a file cannot be written.
     """
     check_figure(views[0], name)
     figure = find(FIGURES[name].address)(views)
-    for path in paths:
-        write_bytes(path, figure_bytes(figure, path.suffix[1:]))
-    return list(paths)
+    return {path: figure_bytes(figure, path.suffix[1:]) for path in paths}
 
 
-def write_view(
+def draw_view(
     view: ClipView, paths: Sequence[Path], rows: Sequence[str] = USUAL_ROWS, *, frame_ms: int = 100
-) -> list[Path]:
-    """Write a view to each path, as its suffix says, and return the paths. Files there are replaced.
+) -> dict[Path, bytes]:
+    """Each path with the view that its file is to hold, as its suffix says. Nothing is written.
 
     Args:
         view: one clip.
@@ -46,15 +42,14 @@ def write_view(
 
     Raises:
         ValueError: the view lacks what a row draws, or as `pictures.gif_bytes` and `mp4_bytes`.
-        OSError: a file cannot be written.
     """
     film = film_frames(view, rows) if any(path.suffix != ".png" for path in paths) else None
+    contents = {}
     for path in paths:
         if film is None or path.suffix == ".png":
-            content = pictures.png_bytes(strip(view, rows))
+            contents[path] = pictures.png_bytes(strip(view, rows))
         elif path.suffix == ".mp4":
-            content = pictures.mp4_bytes(film, frame_ms=frame_ms)
+            contents[path] = pictures.mp4_bytes(film, frame_ms=frame_ms)
         else:
-            content = pictures.gif_bytes(film, frame_ms=frame_ms)
-        write_bytes(path, content)
-    return list(paths)
+            contents[path] = pictures.gif_bytes(film, frame_ms=frame_ms)
+    return contents
