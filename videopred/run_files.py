@@ -8,7 +8,7 @@ SETTINGS, RECORD = "settings.json", "run.json"
 SUMMARY = "seeds.json"
 """In a folder of runs from several seeds: which seeds, and what they reached."""
 LOCK = ".lock"
-"""In the folder of a run: what the process holds that trains it."""
+"""In the folder of a run, or of runs from several seeds: what the process holds that trains there."""
 EXPORT = ".safetensors"
 """How the name of an export ends."""
 _ENDINGS = {".h5", ".hdf5", ".npy", ".npz", ".gif", ".mp4", ".json"}

@@ -2,22 +2,27 @@
 
 import errno
 import fcntl
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from command_line import run
 from tiny_runs import files_of, tiny_model, tiny_training
 from training_runs import learner
 
-from videopred.run_files import LOCK, SETTINGS
-from videopred.training.aside import bring_back
+from videopred.run_files import LOCK, SETTINGS, SUMMARY
+from videopred.training import seeds as several
+from videopred.training.aside import bring_back, bring_back_seeds
 from videopred.training.folder import RunFolder
-from videopred.training.locking import FolderLock
+from videopred.training.locking import FolderLock, held
 from videopred.training.run import resume, train
+from videopred.training.seeds import resume_seeds, train_seeds
 from videopred.training.stopping import StopSigns
 
 HOLDER = """
@@ -167,3 +172,91 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
         OSError, match=r"\.lock must be a file that can be written, got Permission denied; choose anoth"
     ):
         FolderLock(tmp_path).hold("--out", tmp_path)
+
+
+@pytest.fixture
+def runs(data, tmp_path) -> Path:
+    """Of several seeds."""
+    return train_seeds(data, (3, 5), tiny_model("gru"), tiny_training(updates=1), out=tmp_path / "run", device="cpu")
+
+
+def test_runs_from_several_seeds_are_refused_as_a_whole(data, runs):
+    """Before any of them is touched, also those that are finished."""
+    before = files_of(runs)
+    with another_process_holds(runs):
+        with pytest.raises(ValueError, match=f"^--resume {REFUSED}"):
+            resume_seeds(runs, device="cpu")
+        with pytest.raises(ValueError, match=f"^--out {REFUSED}"):
+            train_seeds(data, (3, 5), tiny_model("gru"), tiny_training(), out=runs, device="cpu", overwrite=True)
+    assert files_of(runs) == before
+    assert resume_seeds(runs, device="cpu") == runs
+
+
+def test_two_that_begin_several_seeds_in_a_new_folder_are_one(data, tmp_path):
+    out = tmp_path / "run"
+    out.mkdir()  # as the other has made it, and has got no further
+    with another_process_holds(out), pytest.raises(ValueError, match=f"^--out {REFUSED}"):
+        train_seeds(data, (3, 5), tiny_model("gru"), tiny_training(), out=out, device="cpu")
+    assert [path.name for path in out.iterdir()] == [LOCK]
+
+
+def test_seeds_that_another_process_has_trained_meanwhile_are_kept(data, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+
+    def end_first(self: FolderLock, argument: str, folder: Path) -> None:
+        (folder / SUMMARY).write_text('{"seeds": [3, 5]}')
+
+    monkeypatch.setattr(FolderLock, "hold", end_first)
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*seeds\.json \(already there\)"):
+        train_seeds(data, (3, 5), tiny_model("gru"), tiny_training(), out=out, device="cpu")
+    assert files_of(out) == {out / SUMMARY: b'{"seeds": [3, 5]}'}
+
+
+def test_several_seeds_are_held_until_they_are_summed_up(data, tmp_path, monkeypatch):
+    """Or fail, also where the error is kept, and with it all that it knows."""
+    out, looks = tmp_path / "run", 0
+
+    def looking(plain: Callable[..., Path]) -> Callable[..., Path]:
+        def look(*args: Any, **how: Any) -> Path:
+            nonlocal looks
+            looks += 1
+            with pytest.raises(AssertionError), another_process_holds(out):
+                pass
+            return plain(*args, **how)
+
+        return look
+
+    for name in ("train", "resume", "_summed_up"):
+        monkeypatch.setattr(several, name, looking(getattr(several, name)))
+    train_seeds(data, (3, 5), tiny_model("gru"), tiny_training(updates=1), out=out, device="cpu")
+    with another_process_holds(out):
+        assert looks == 3
+    shutil.rmtree(out / "seed-5")
+    resume_seeds(out, device="cpu")
+    with another_process_holds(out):
+        assert looks == 6
+    with pytest.raises(ValueError, match=r"^--updates must be 1") as kept:
+        resume_seeds(out, tiny_training(updates=2), device="cpu")
+    with another_process_holds(out):
+        assert kept.value
+
+
+def test_a_seed_that_waits_aside_is_left_to_the_process_that_trains_the_others(data, runs, capfd):
+    aside = (runs / "seed-5").rename(runs / ".seed-5.replaced")
+    before = files_of(runs)
+    with another_process_holds(runs):
+        assert run(f"train {data} --seeds 3,5 --out {runs} --overwrite --device cpu") == 2
+    assert re.search(f"--out {REFUSED}", capfd.readouterr().err)
+    assert files_of(runs) == before
+    bring_back_seeds(runs, (3, 5))
+    assert (runs / "seed-5").exists()
+    assert not aside.exists()
+
+
+def test_only_the_first_process_holds_several_seeds(tmp_path, monkeypatch):
+    with another_process_holds(tmp_path):
+        with pytest.raises(ValueError, match=r"^--out must be a run that nobody trains now"), held("--out", tmp_path):
+            pass
+        monkeypatch.setenv("RANK", "1")
+        with held("--out", tmp_path):
+            pass

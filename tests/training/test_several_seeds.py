@@ -74,7 +74,7 @@ def test_several_seeds_are_gone_on_with(data, tmp_path, monkeypatch):
     settings = tiny_training()
     with pytest.raises(KeyboardInterrupt):
         train_seeds(data, (0, 1, 2), tiny_model(), settings, out=tmp_path / "runs", device="cpu")
-    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["seed-0", "seed-1", "seeds.json"]
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [".lock", "seed-0", "seed-1", "seeds.json"]
     out = resume_seeds(tmp_path / "runs", settings, device="cpu")
     straight = train_seeds(data, (0, 1, 2), tiny_model(), settings, out=tmp_path / "straight", device="cpu")
     assert (out / "seeds.json").read_text() == (straight / "seeds.json").read_text()
@@ -180,7 +180,7 @@ def test_a_seed_is_trained_even_if_nobody_reads_that_the_one_before_has_failed(d
     out = tmp_path / "runs"
     with pytest.raises(FailedError, match="of which seed 4 failed"), stderr_unread():
         train_seeds(data, (3, 4, 5), tiny_model("gru"), tiny_training(updates=1), out=out, device="cpu")
-    assert sorted(path.name for path in out.iterdir()) == ["seed-3", "seed-5", "seeds.json"]
+    assert sorted(path.name for path in out.iterdir()) == [".lock", "seed-3", "seed-5", "seeds.json"]
 
 
 def test_one_time_limit_holds_for_all_seeds(data, tmp_path, monkeypatch):
@@ -200,7 +200,7 @@ def test_one_time_limit_holds_for_all_seeds(data, tmp_path, monkeypatch):
         train_seeds(data, range(4), tiny_model("gru"), tiny_training(), compute=compute, out=out, device="cpu")
     with pytest.raises(KeyboardInterrupt, match=f"^time limit of 3s reached: 3 of 4 seeds are finished; {on}`$"):
         resume_seeds(out, compute=compute, device="cpu")
-    assert sorted(path.name for path in out.iterdir()) == ["seed-0", "seed-1", "seed-2", "seeds.json"]
+    assert sorted(path.name for path in out.iterdir()) == [".lock", "seed-0", "seed-1", "seed-2", "seeds.json"]
     resume_seeds(out, device="cpu")
     assert seconds == 8
 
@@ -218,7 +218,7 @@ def test_a_signal_that_comes_too_late_for_one_seed_stops_before_the_next(data, t
     with pytest.raises(KeyboardInterrupt, match=told):
         train_seeds(data, (3, 4), tiny_model("gru"), tiny_training(updates=1), out=out, device="cpu")
     assert json.loads((out / "seed-3" / "run.json").read_text())["state"] == "finished"
-    assert sorted(path.name for path in out.iterdir()) == ["seed-3", "seeds.json"]
+    assert sorted(path.name for path in out.iterdir()) == [".lock", "seed-3", "seeds.json"]
 
 
 def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ from videopred.processes import is_first_of_training
 from videopred.run_files import SUMMARY, is_seed_folder
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
-from videopred.training.aside import bring_back
+from videopred.training.aside import bring_back, bring_back_seeds
 from videopred.training.places import (
     check_free,
     check_room,
@@ -239,12 +239,12 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
     """
     if not is_first_of_training():
         return
-    for run in [out] if seeds is None else [run_of(out, seed) for seed in seeds]:
-        bring_back(run)
     if seeds is None:
+        bring_back(out)
         _check_no_seed(out)
         check_free(out, overwrite)
     else:
+        bring_back_seeds(out, seeds)
         check_room(out, seeds, overwrite)
 
 

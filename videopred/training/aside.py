@@ -1,12 +1,13 @@
 """A run that another is to replace waits aside, and comes back if that one has saved nothing. Light."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from videopred.run_files import aside
 from videopred.systems import replace
-from videopred.training.locking import FolderLock
-from videopred.training.places import foreign_files
+from videopred.training.locking import FolderLock, held
+from videopred.training.places import foreign_files, run_of
 
 
 def bring_back(out: Path) -> None:
@@ -24,6 +25,20 @@ def bring_back(out: Path) -> None:
         settle_place(out, lock)
     finally:
         lock.let_go()
+
+
+def bring_back_seeds(out: Path, seeds: Sequence[int]) -> None:
+    """Do so for the runs from several seeds, of which one may wait while others are trained.
+
+    Raises:
+        ValueError: another process trains any of them.
+    """
+    runs = [run_of(out, seed) for seed in seeds]
+    if not any(aside(run).exists() for run in runs):
+        return
+    with held("--out", out):
+        for run in runs:
+            bring_back(run)
 
 
 def settle_place(out: Path, lock: FolderLock) -> None:

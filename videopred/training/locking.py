@@ -1,4 +1,4 @@
-"""A run folder belongs to one training at a time."""
+"""A run folder, or one of runs from several seeds, belongs to one training at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +9,7 @@ from typing import IO
 
 from videopred import check
 from videopred.files import told_of
+from videopred.processes import is_first_of_training
 from videopred.run_files import LOCK
 from videopred.systems import open_files_move, take_lock
 
@@ -71,3 +72,23 @@ class FolderLock:
         for file in self._held:
             file.close()
         self._held.clear()
+
+
+@contextmanager
+def held(argument: str, folder: Path) -> Iterator[FolderLock]:
+    """Within it a folder is held against other processes, if it is there; in processes but the first it is not.
+
+    Args:
+        argument: what the user gave it as.
+        folder: that of a run, or of runs from several seeds, which are held as a whole.
+
+    Raises:
+        ValueError: another process trains there. OSError: it cannot be written to.
+    """
+    lock = FolderLock(folder)
+    try:
+        if is_first_of_training():
+            lock.hold(argument, folder)
+        yield lock
+    finally:
+        lock.let_go()

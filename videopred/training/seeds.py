@@ -3,18 +3,19 @@
 import math
 import statistics
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from videopred import check, check_path
 from videopred.amounts import counted
 from videopred.checkpoint import LAST, whole_checkpoint
-from videopred.files import write_bytes, write_json
+from videopred.files import told_of, write_bytes, write_json
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import SETTINGS, SUMMARY
+from videopred.run_files import LOCK, SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training.locking import FolderLock, held
 from videopred.training.places import check_room, first_of, noted_to_replace, run_of, seeds_of, to_replace, usual_folder
 from videopred.training.resuming import LOOKS_KEY, read_settings
 from videopred.training.run import resume, train
@@ -45,7 +46,8 @@ def train_seeds(
         how: what else `train` takes.
 
     Raises:
-        ValueError: no seeds, the same twice or one out of range, or several devices or machines.
+        ValueError: no seeds, the same twice or one out of range, several devices or machines, or another process
+            trains in `out`.
         FileExistsError: a run is there already. And what `train` raises; where one seed fails, after the others.
     """
     training, model = training or TrainingConfig(), model or PredictorConfig()
@@ -55,27 +57,22 @@ def train_seeds(
     must, got, fix = "be whole numbers from 0 to 2**64 - 1", ",".join(map(str, seeds)), "write e.g. --seeds 0,1,2"
     check.require(all(0 <= seed < 2**64 for seed in seeds), "--seeds", must, got, fix)
     _check_alone(compute)
-    check_room(out, seeds, overwrite)
-    summary_before = (out / SUMMARY).read_bytes() if (out / SUMMARY).exists() else None
-    first_settings = run_of(out, seeds[0]) / SETTINGS
-    written_before = _written(first_settings)
-    new_folders = [folder for folder in (out, *out.parents) if not folder.exists()]  # the innermost first
-    # Before the first, which may be killed.
-    write_json(out / SUMMARY, {"seeds": list(seeds), "to_replace": noted_to_replace(out, seeds)})
     how |= {"compute": compute, "limit": _limit_of(compute), "overwrite": overwrite}
+    check_room(out, seeds, overwrite)
+    new_folders = [folder for folder in (out, *out.parents) if not folder.exists()]  # the innermost first
+    with told_of(out, "folder", "--out"):
+        out.mkdir(parents=True, exist_ok=True)
+    with held("--out", out) as lock:
+        check_room(out, seeds, overwrite)  # another process may have been faster, and have ended
 
-    def begun() -> bool:
-        return _written(first_settings) != written_before
-
-    def learn(seed: int) -> None:
-        try:
+        def learn(seed: int) -> None:
             train(data, model, training.model_copy(update={"seed": seed}), out=run_of(out, seed), **how)
-        finally:
-            if not begun():
-                _put_back(out, summary_before, new_folders)
 
-    again = "train again with --overwrite; runs that were replaced in vain are back" if overwrite else ""
-    return _one_by_one(out, seeds, how["limit"], learn, begun, again)
+        again = "train again with --overwrite; runs that were replaced in vain are back" if overwrite else ""
+        with _put_back_unless_begun(out, seeds[0], new_folders, lock) as begun:
+            # Before the first, which may be killed.
+            write_json(out / SUMMARY, {"seeds": list(seeds), "to_replace": noted_to_replace(out, seeds)})
+            return _one_by_one(out, seeds, how["limit"], learn, begun, again)
 
 
 def _one_by_one(
@@ -148,12 +145,37 @@ def _written(path: Path) -> int | None:
     return path.stat().st_mtime_ns if path.exists() else None
 
 
+@contextmanager
+def _put_back_unless_begun(
+    out: Path, first: int, new_folders: Sequence[Path], lock: FolderLock
+) -> Iterator[Callable[[], bool]]:
+    """Within it what fails leaves the folder as it was, unless the run from the first seed has begun.
+
+    It yields what tells whether that one has.
+    """
+    summary = (out / SUMMARY).read_bytes() if (out / SUMMARY).exists() else None
+    settings = run_of(out, first) / SETTINGS
+    written_before = _written(settings)
+
+    def begun() -> bool:
+        return _written(settings) != written_before
+
+    try:
+        yield begun
+    except BaseException:
+        if not begun():
+            with lock.lifted():
+                _put_back(out, summary, new_folders)
+        raise
+
+
 def _put_back(out: Path, summary: bytes | None, new_folders: Sequence[Path]) -> None:
     """Leave the folder as it was, with the summary of the runs that are there, or none, and without new folders."""
     if summary is not None:
         write_bytes(out / SUMMARY, summary)
         return
-    (out / SUMMARY).unlink()
+    for name in (SUMMARY, LOCK):
+        (out / name).unlink(missing_ok=True)
     for folder in new_folders:
         with suppress(OSError):  # others have put something there
             folder.rmdir()
@@ -178,9 +200,16 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
         how: what else `resume` takes.
 
     Raises:
-        ValueError: several devices or machines. And what `resume` raises; where one seed fails, after the others.
+        ValueError: several devices or machines, or another process trains in `out`. And what `resume` raises; where one
+            seed fails, after the others.
     """
     _check_alone(how.get("compute"))
+    with held("--resume", out):
+        return _resume_held(out, training, how)
+
+
+def _resume_held(out: Path, training: TrainingConfig | None, how: dict[str, Any]) -> Path:
+    """Do what `resume_seeds` says, while no other process can."""
     seeds = seeds_of(out)
     first, _ = read_settings(first_of(out))
     asked, compute = training or first.training, how.get("compute") or first.compute
