@@ -245,12 +245,22 @@ def test_a_seed_that_waits_aside_is_left_to_the_process_that_trains_the_others(d
     aside = (runs / "seed-5").rename(runs / ".seed-5.replaced")
     before = files_of(runs)
     with another_process_holds(runs):
-        assert run(f"train {data} --seeds 3,5 --out {runs} --overwrite --device cpu") == 2
+        assert run(f"train {data} --seeds 3,5 --out {runs} --overwrite --device cpu") == 1
     assert re.search(f"--out {REFUSED}", capfd.readouterr().err)
     assert files_of(runs) == before
     bring_back_seeds(runs, (3, 5))
     assert (runs / "seed-5").exists()
     assert not aside.exists()
+
+
+def test_the_other_seeds_are_gone_on_with_where_one_is_trained_alone(runs, capfd):
+    shutil.rmtree(runs / "seed-5")
+    (runs / "seed-3" / "run.json").unlink()  # so that it counts as stopped
+    with another_process_holds(runs / "seed-3"):
+        assert run(f"train --resume {runs} --device cpu") == 1
+    told = capfd.readouterr().err
+    assert f"seed 3 has failed: --resume must be a run that nobody trains now, got {runs / 'seed-3'}, which" in told
+    assert (runs / "seed-5" / "checkpoints" / "last.ckpt").exists()
 
 
 def test_only_the_first_process_holds_several_seeds(tmp_path, monkeypatch):

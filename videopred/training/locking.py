@@ -38,7 +38,7 @@ class FolderLock:
             folder: that of the run, or where its files wait meanwhile.
 
         Raises:
-            ValueError: another process trains it. OSError: it cannot be written to.
+            FailedError: another process trains it. OSError: it cannot be written to.
         """
         self._asked[folder] = argument
         if not folder.is_dir():
@@ -49,11 +49,11 @@ class FolderLock:
         with told_of(lock):
             file = lock.open("ab")
         self._held.append(file)
-        if not (free := take_lock(file)):
+        if not take_lock(file):
             self.let_go()
-        fix = "wait for it, or stop it with Ctrl-C or SIGTERM"
-        got = f"{self._run}, which another process trains"
-        check.require(free, argument, "be a run that nobody trains now", got, fix)
+            must, fix = "be a run that nobody trains now", "wait for it, or stop it with Ctrl-C or SIGTERM"
+            got = f"{self._run}, which another process trains"
+            raise check.FailedError(check.complaint(argument, must, got, fix))
 
     @contextmanager
     def lifted(self) -> Iterator[None]:
@@ -83,7 +83,7 @@ def held(argument: str, folder: Path) -> Iterator[FolderLock]:
         folder: that of a run, or of runs from several seeds, which are held as a whole.
 
     Raises:
-        ValueError: another process trains there. OSError: it cannot be written to.
+        FailedError: another process trains there. OSError: it cannot be written to.
     """
     lock = FolderLock(folder)
     try:
