@@ -40,7 +40,8 @@ def test_a_duration_is_told_in_its_two_largest_units(seconds, told):
         (999_499_999, "999 MB"),
         (999_500_000, "1 GB"),
         (2.34e9, "2.3 GB"),
-        (4.5e12, "4500 GB"),
+        (4.5e12, "4.5 TB"),
+        (2.3e15, "2300 TB"),
     ],
 )
 def test_bytes_are_told_in_the_largest_unit_that_fits(count, told):

@@ -210,7 +210,7 @@ def _greedy_on_a_device() -> None:
     raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 2 GiB")
 
 
-@pytest.mark.parametrize(("greedy", "amount"), [(_greedy, "4000000 GB"), (_greedy_on_a_device, "2.50 GiB")])
+@pytest.mark.parametrize(("greedy", "amount"), [(_greedy, "4000 TB"), (_greedy_on_a_device, "2.50 GiB")])
 def test_memory_that_does_not_do_is_one_clear_line(monkeypatch, capfd, greedy, amount):
     monkeypatch.setitem(COMMANDS, "list", greedy)
     assert run("list") == 1

@@ -8,6 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from command_line import run
@@ -117,6 +118,22 @@ def test_what_a_device_was_asked_for_before_is_not_timed(monkeypatch):
     trial.device = torch.device("mps")
     trial.seconds_of(lambda: asked.append("work"))
     assert asked == 4 * ["work", "wait"]
+
+
+@pytest.mark.parametrize("core", ["gru", "rims", "scoff"])
+def test_a_batch_that_memory_cannot_hold_is_refused_before_it_is_made(data, monkeypatch, core):
+    """Two small batches tell what it takes to a thousandth, and no more than that."""
+    model, clips, cpu = learner(core), TrainingClips(open_dataset(data), tiny_training()), torch.device("cpu")
+    trial, share = forecasting._Trial(model, cpu), 79
+    takes = trial.bytes_taken(torch.from_numpy(np.repeat(clips.read_windows(0, np.zeros(1, int)), share, 0)))
+    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: takes)
+    forecasting._check_memory(trial, clips, share)
+    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: int(0.999 * takes))
+    message = (
+        "^--batch-size must leave an update room in the .*B of memory of this machine, got 4, with which it takes "
+    )
+    with pytest.raises(ValueError, match=message):
+        forecasting._check_memory(trial, clips, share)
 
 
 def test_what_is_kept_for_the_way_back_counts_once_and_while_it_is_kept():

@@ -85,7 +85,7 @@ class Predictor(nn.Module):
         if self.config.stack > 1:
             state, recent = self._parted(state)
             film, recent = stack_frames(film, self.config.stack, recent)
-        frames = film.flatten(0, 1).split(self._block_on(film.device))
+        frames = film.flatten(0, 1).split(self.block_on(film.device))
         slots = torch.cat([self.encoder(block) for block in frames]).unflatten(0, batch_and_time)
         outputs, state, happened = unroll(self.core, slots, state, trace=trace)
         return Unrolled(outputs, state if recent is None else Stacked(state, recent), happened)
@@ -100,9 +100,9 @@ class Predictor(nn.Module):
 
     def blocks(self, values: Tensor) -> tuple[Tensor, ...]:
         """(B, T, …), such as the core's outputs, in blocks (N, …) of as many frames as the decoder paints at once."""
-        return values.flatten(0, 1).split(self._block_on(values.device, self.decoder.pictures))
+        return values.flatten(0, 1).split(self.block_on(values.device, self.decoder.pictures))
 
-    def _block_on(self, device: torch.device, pictures: int = 1) -> int:
+    def block_on(self, device: torch.device, pictures: int = 1) -> int:
         """Frames in a block there, of which each takes so many pictures."""
         _, height, width = self.film_shape
         block = _BLOCK if device.type == "cpu" else _PIXELS_ON_GPU // (height * width)

@@ -13,7 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from videopred import check
 from videopred.amounts import counted, duration, size
+from videopred.systems import total_memory_bytes
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.schedules import share_of_samples
@@ -56,12 +58,16 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     """What training will take on a device; leaves the learner and torch's random stream as they are.
 
     With several devices or machines, one share of the batch is timed; that they wait for one another is not.
+
+    Raises:
+        ValueError: the batch is too large for the memory of the CPU.
     """
     config = learner.config
     training = config.training
     size_of_share = training.batch_size // (config.compute.devices * config.compute.nodes * training.accumulate)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         trial = _Trial(learner, device)
+        _check_memory(trial, clips, size_of_share)
         some = np.zeros(min(size_of_share, clips.to_learn), int)  # there may be fewer clips than windows in a share
         reading, frames = _timed(lambda: clips.read_windows(0, some), device)
         batch = torch.from_numpy(np.resize(frames, (size_of_share, *frames.shape[1:]))).to(device)
@@ -87,6 +93,23 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         seconds=training.updates * update + looks * look,
         disk=checkpoints * 3 * trial.bytes_of_weights,  # each with Adam's two numbers a weight
     )
+
+
+def _check_memory(trial: "_Trial", clips: TrainingClips, share: int) -> None:
+    """Refuse a share of a batch that is too large for the memory of the CPU, as the system kills without a word.
+
+    Other devices say themselves that they are full. Two small shares tell: what a clip adds does not depend on how many
+    there are, once they fill two blocks of the decoder, of which only one is in memory at a time.
+    """
+    there, few = total_memory_bytes(), 1 + 2 * trial.copy.predictor.block_on(trial.device) // clips.frames
+    if trial.device.type != "cpu" or there is None or share <= 2 * few:
+        return
+    clip = clips.read_windows(0, np.zeros(1, int))
+    less, more = (trial.bytes_taken(torch.from_numpy(np.repeat(clip, clips_, 0))) for clips_ in (few, 2 * few))
+    takes = less + (more - less) * (share - few) / few
+    must, batch = f"leave an update room in the {size(there)} of memory of this machine", trial.training.batch_size
+    got, fix = f"{batch}, with which it takes {size(takes)}", "lower it, or raise --accumulate"
+    check.require(takes <= there, "--batch-size", must, got, fix)
 
 
 def _bytes_held(clips: TrainingClips, device: torch.device) -> int:
