@@ -119,6 +119,16 @@ def test_a_file_can_be_pickled_closed_and_used_again(path):
     assert (file.read_frames("test", 0, 5) == frames).all()
 
 
+def test_a_file_is_found_again_by_a_program_that_changed_its_folder(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    with ClipFile(path.name) as file:
+        whole, mark = file.read_frames("train", 0, 2), file.fingerprint()
+    monkeypatch.chdir(tmp_path)
+    with file:
+        np.testing.assert_array_equal(file.read_frames("train", 0, 2), whole)
+        assert (file.fingerprint(), str(file.path)) == (mark, path.name)
+
+
 def test_a_process_never_uses_the_handle_of_another(path, monkeypatch):
     file = ClipFile(path)
     frames = file.read_frames("test", 0, 5)
@@ -162,7 +172,7 @@ def test_another_file_in_its_place_is_refused_when_it_is_opened_again(path, tmp_
     (tmp_path / "y.h5").write_bytes(path.read_bytes())
     (tmp_path / "y.h5").replace(place)
     assert (opened.read_frames("train", 0, 2) == frames).all()  # of the first one, which is still open
-    must = r"^DATA must be the file that was opened, got .*x\.h5, which has been replaced or changed since; open"
+    must = r"^DATA must be the file that was opened, got .*x\.h5, which has been replaced or changed since; put"
     for read in (
         lambda: closed.read_frames("train", 0, 2),
         lambda: pickle.loads(pickle.dumps(opened)).read_frames("train", 0, 2),

@@ -61,14 +61,14 @@ class ClipFile(ClipSource):
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+        self.path, self._place = Path(path), Path(path).absolute()  # which lasts where a program changes its folder
         check_path.existing_file("DATA", self.path, how_to_make(self.path))
         self._handle: h5py.File | None = None
         self._arrays: dict[str, h5py.Dataset] = {}  # kept open, with what HDF5 remembers of the last chunks
         self._owner = 0
         self._px_per_unit = 1.0
         self.remarks: dict[str, str] = {}
-        self._identity = _identity(self.path)
+        self._identity = _identity(self._place)
         with self, self._reading() as file:  # closed again: whoever reads first opens it
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
@@ -190,11 +190,11 @@ class ClipFile(ClipSource):
         with self._reading() as file:
             self._check_same()  # its bytes are read anew, whatever is open
             if not self._is_ours:
-                return hash_files([self.path])
+                return hash_files([self._place])
             groups = {PARTS[part]: _datasets(file, part) for part in self.parts}
             arrays = {f"{group}/{name}": found[name] for group, found in groups.items() for name in sorted(found)}
             made = self.recipe is not None
-            return hash_values(self.path, arrays, from_recipe=made) or hash_files([self.path])
+            return hash_values(self._place, arrays, from_recipe=made) or hash_files([self._place])
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""
@@ -346,18 +346,18 @@ class ClipFile(ClipSource):
         try:
             if self._handle is None or self._owner != os.getpid():
                 self._check_same()
-                self._handle, self._arrays, self._owner = h5py.File(self.path, "r"), {}, os.getpid()
+                self._handle, self._arrays, self._owner = h5py.File(self._place, "r"), {}, os.getpid()
             yield self._handle
         except (OSError, KeyError, RuntimeError) as error:
             check.require_access(error, self.path)
-            check_path.existing_file("DATA", self.path, how_to_make(self.path))
+            check_path.existing_file("DATA", self._place, how_to_make(self.path))
             raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from None
 
     def _check_same(self) -> None:
         """Refuse another file in the place of the one that this was made from."""
         must, fix = "be the file that was opened", "put that one back, or open this one with `open_dataset`"
         got = f"{self.path}, which has been replaced or changed since"
-        check.require_sound(_identity(self.path) == self._identity, "DATA", must, got, fix)
+        check.require_sound(_identity(self._place) == self._identity, "DATA", must, got, fix)
 
     def _require_whole(self, condition: bool, got: str) -> None:
         if not condition:
