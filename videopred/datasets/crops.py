@@ -14,7 +14,7 @@ _CROPS = len(PARTS)  # where clips have the number of their part, so that no str
 
 
 class CropDataset(Dataset[dict[str, Tensor]]):
-    """Films with crops of them, at places that are drawn anew whenever `epoch` is set.
+    """Films with crops of them, at random places that are others in each `epoch`.
 
     Item i is item i of `films` as a dict, and in it:
 
