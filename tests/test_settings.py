@@ -72,9 +72,9 @@ def test_a_copy_is_checked_like_what_is_new():
 
 
 def test_a_deep_copy_shares_nothing():
-    settings = core_config("some:Core", sizes=[1, 2])
-    settings.model_copy(deep=True).settings["sizes"].append(3)
-    assert settings.settings["sizes"] == [1, 2]
+    core = core_config("some:Core", sizes=[1, 2])
+    PredictorConfig(core=core).model_copy(deep=True).core.settings["sizes"].append(3)
+    assert core.settings["sizes"] == [1, 2]
 
 
 @pytest.mark.parametrize("name", ALL)

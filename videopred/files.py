@@ -45,7 +45,7 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     """
     target = _led_to(path)
     partial = _beside(target, "partial")
-    with told_of(path, argument=argument), _folders_of(target):
+    with told_of(path, argument=argument), folders_of(target):
         try:
             _clear(target, "partial")
             yield partial
@@ -99,7 +99,7 @@ def write_each(contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool)
         with ExitStack() as files:
             for path, content in contents:
                 paths.append(check_path.absent("--out", path, overwrite))
-                folders.enter_context(_folders_of(_led_to(path)))
+                folders.enter_context(folders_of(_led_to(path)))
                 file = files.enter_context(whole_file(path))
                 file.write_bytes(content.encode() if isinstance(content, str) else content)
             for path in paths:
@@ -201,7 +201,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
     partial, replaced = _beside(path, "partial"), _beside(path, "replaced")
-    with told_of(path, "folder"), _folders_of(path):
+    with told_of(path, "folder"), folders_of(path):
         try:
             _clear(path, "partial")
             partial.mkdir()
@@ -246,7 +246,7 @@ def told_of(path: Path, kind: str = "file", argument: str | None = None) -> Iter
 
 
 @contextmanager
-def _folders_of(path: Path) -> Iterator[None]:
+def folders_of(path: Path) -> Iterator[None]:
     """The folders that a path lies in, made if they are not there; those go away again if the block fails."""
     made = [folder for folder in path.parents if not folder.exists()]  # the innermost first
     try:

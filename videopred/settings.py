@@ -88,7 +88,7 @@ class Settings(BaseModel):
     if not TYPE_CHECKING:  # else type checkers believe that any name can be set
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name in type(self).model_fields:
+            if not name.startswith("_"):  # which are pydantic's own
                 fix = f"take a copy with another value: settings.model_copy(update={{{name!r}: …}})"
                 raise AttributeError(check.complaint(name, "stay as it is", repr(value), fix))
             super().__setattr__(name, value)

@@ -88,6 +88,17 @@ def test_clips_that_another_process_was_quicker_to_make_are_taken(tmp_path, monk
     assert find_or_make_clips(experiment) == experiment.data_file
 
 
+def test_what_keeps_the_clips_of_an_experiment_from_being_made_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def refuse(*asked, **how):
+        raise FileExistsError("--out must hold no clips of another command that was stopped")
+
+    monkeypatch.setattr("videopred.experiments.clips.generate", refuse)
+    with pytest.raises(FileExistsError, match=r"^the experiment's clips must hold no clips of another command"):
+        find_or_make_clips(at_scale(find_experiment("rims-balls4"), "tiny"))
+
+
 def test_clips_that_another_process_is_making_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("videopred.datasets.resuming.take_lock", lambda *anything, **how: False)

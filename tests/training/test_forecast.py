@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,19 +122,26 @@ def test_what_a_device_was_asked_for_before_is_not_timed(monkeypatch):
 
 
 @pytest.mark.parametrize("core", ["gru", "rims", "scoff"])
-def test_a_batch_that_memory_cannot_hold_is_refused_before_it_is_made(data, monkeypatch, core):
-    """Two small batches tell what it takes to a thousandth, and no more than that."""
-    model, clips, cpu = learner(core), TrainingClips(open_dataset(data), tiny_training()), torch.device("cpu")
-    trial, share = forecasting._Trial(model, cpu), 79
+def test_what_many_clips_take_is_known_from_a_few(data, core):
+    """To a thousandth."""
+    clips = TrainingClips(open_dataset(data), tiny_training())
+    trial, share, few = forecasting._Trial(learner(core), torch.device("cpu")), 131, 1 + 2 * 128 // FRAMES
     takes = trial.bytes_taken(torch.from_numpy(np.repeat(clips.read_windows(0, np.zeros(1, int)), share, 0)))
-    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: takes)
-    forecasting._check_memory(trial, clips, share)
-    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: int(0.999 * takes))
-    message = (
-        "^--batch-size must leave an update room in the .*B of memory of this machine, got 4, with which it takes "
-    )
-    with pytest.raises(ValueError, match=message):
-        forecasting._check_memory(trial, clips, share)
+    assert forecasting._bytes_expected(trial, clips, share, few) == pytest.approx(takes, rel=1e-3)
+
+
+def test_a_batch_that_memory_cannot_hold_is_refused_before_anything_is_made(data, tmp_path, monkeypatch):
+    """One that takes up to twice as much is not: that is how well it is known."""
+    training, model = tiny_training(batch_size=107, window=5), tiny_model()
+    takes = foresee(data, model, training, device="cpu").memory
+    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: takes // 3)
+    message = "^--batch-size must leave an update room in the .*B of memory of this machine, got 107, with which it t"
+    for ask in (foresee, partial(train, out=tmp_path / "run")):
+        with pytest.raises(ValueError, match=message):
+            ask(data, model, training, device="cpu")
+    assert not (tmp_path / "run").exists()
+    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: takes // 1.8)
+    train(data, model, training, out=tmp_path / "run", device="cpu")
 
 
 def test_what_is_kept_for_the_way_back_counts_once_and_while_it_is_kept():

@@ -63,7 +63,7 @@ class RecipeClips(ClipSource):
         must, fix = "be one whose clips have addresses", "write a file with `videopred generate`"
         check.require(not asked.in_order, "recipe", must, "clips from one stream", fix)
         self.parts = parts_asked("clips", clips, asked, '{"train": 100}')
-        self._mnist = mnist
+        self._mnist = None if mnist is None else mnist.absolute()
         self._world: World | None = make_world(asked, mnist)
         self.recipe: DatasetSettings = self._world.recipe
         self.context, self.horizon = self.recipe.context, self.recipe.horizon

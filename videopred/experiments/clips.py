@@ -1,7 +1,6 @@
 """The clips of an experiment: found where they are, or made."""
 
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from videopred import check
@@ -26,8 +25,14 @@ def find_or_make_clips(experiment: ExperimentConfig, *, progress: bool = False, 
     path = experiment.data_file
     if not path.exists():
         print(f"making {path}: {parts_told(experiment.clips)} clips", file=sys.stderr)
-        with suppress(FileExistsError), check.named({"--out": "the experiment's clips"}):  # others may be quicker
-            return generate(experiment.data, experiment.clips, recipe=experiment.recipe, out=path, progress=progress)
+        try:
+            with check.named({"--out": "the experiment's clips"}):
+                return generate(
+                    experiment.data, experiment.clips, recipe=experiment.recipe, out=path, progress=progress
+                )
+        except FileExistsError:
+            if not path.exists():  # else another process was quicker
+                raise
     with open_dataset(path) as file:
         # A file names the digits that it was made of; a recipe may leave it to whoever makes it.
         ours = experiment.recipe.model_copy(update=_digits(file.recipe))

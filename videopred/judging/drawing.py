@@ -166,7 +166,6 @@ def render(
     if picture.figure == "mask-out":
         for changed in without_each(first, context):
             views += views_of(changed, file, part, chosen, context, horizon)
-    new_paths(out, part, chosen, picture, overwrite)  # another command may have made one meanwhile
     rows = picture.row_names(changed=not intervention.idle, several=len(models) > 1)
     return write_each(_drawn(views, paths, picture, rows), overwrite=overwrite)
 

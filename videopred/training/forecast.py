@@ -1,5 +1,6 @@
 """Forecasts the time, memory and disk that a training takes, by doing a few of its updates on a copy of the model."""
 
+import math
 import time
 import weakref
 from collections import Counter
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from videopred import check
 from videopred.amounts import counted, duration, size
+from videopred.checkpoint import RunConfig
 from videopred.systems import total_memory_bytes
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
@@ -58,16 +60,12 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     """What training will take on a device; leaves the learner and torch's random stream as they are.
 
     With several devices or machines, one share of the batch is timed; that they wait for one another is not.
-
-    Raises:
-        ValueError: the batch is too large for the memory of the CPU.
     """
     config = learner.config
     training = config.training
-    size_of_share = training.batch_size // (config.compute.devices * config.compute.nodes * training.accumulate)
+    size_of_share = _size_of_share(config)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         trial = _Trial(learner, device)
-        _check_memory(trial, clips, size_of_share)
         some = np.zeros(min(size_of_share, clips.to_learn), int)  # there may be fewer clips than windows in a share
         reading, frames = _timed(lambda: clips.read_windows(0, some), device)
         batch = torch.from_numpy(np.resize(frames, (size_of_share, *frames.shape[1:]))).to(device)
@@ -95,21 +93,43 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     )
 
 
-def _check_memory(trial: "_Trial", clips: TrainingClips, share: int) -> None:
-    """Refuse a share of a batch that is too large for the memory of the CPU, as the system kills without a word.
+def check_memory(learner: Learner, clips: TrainingClips, device: torch.device) -> None:
+    """Refuse a batch that is far too large for the memory of the CPU, as the system kills without a word.
 
-    Other devices say themselves that they are full. Two small shares tell: what a clip adds does not depend on how many
-    there are, once they fill two blocks of the decoder, of which only one is in memory at a time.
+    Other devices say themselves that they are full. Nothing is tried where a hundred times the batch's frames would
+    fit, as what a model keeps of a frame is mostly some dozens of times as large, nor where a batch is no larger than
+    what is tried.
+
+    Raises:
+        ValueError: an update would take more than twice the memory of this machine.
     """
-    there, few = total_memory_bytes(), 1 + 2 * trial.copy.predictor.block_on(trial.device) // clips.frames
-    if trial.device.type != "cpu" or there is None or share <= 2 * few:
+    config, there = learner.config, total_memory_bytes()
+    share, few = _size_of_share(config), 1 + 2 * learner.predictor.block_on(device) // clips.frames
+    frames = share * clips.frames * 4 * math.prod(config.film_shape)
+    if device.type != "cpu" or there is None or 100 * frames < there or share <= 2 * few:
         return
+    with torch.random.fork_rng([]):
+        takes = _bytes_expected(_Trial(learner, device), clips, share, few)
+    must = f"leave an update room in the {size(there)} of memory of this machine"
+    got, fix = f"{config.training.batch_size}, with which it takes {size(takes)}", "lower it, or raise --accumulate"
+    check.require(takes <= 2 * there, "--batch-size", must, got, fix)
+
+
+def _bytes_expected(trial: "_Trial", clips: TrainingClips, share: int, few: int) -> float:
+    """`bytes_taken` of a share of a batch on the CPU, from what a few clips and twice as many take.
+
+    What one more takes does not depend on how many there are, once they fill two blocks of the decoder, of which only
+    one is in memory at a time.
+    """
     clip = clips.read_windows(0, np.zeros(1, int))
     less, more = (trial.bytes_taken(torch.from_numpy(np.repeat(clip, clips_, 0))) for clips_ in (few, 2 * few))
-    takes = less + (more - less) * (share - few) / few
-    must, batch = f"leave an update room in the {size(there)} of memory of this machine", trial.training.batch_size
-    got, fix = f"{batch}, with which it takes {size(takes)}", "lower it, or raise --accumulate"
-    check.require(takes <= there, "--batch-size", must, got, fix)
+    return less + (more - less) * (share - few) / few
+
+
+def _size_of_share(config: RunConfig) -> int:
+    """Clips that one process learns from at once."""
+    training, compute = config.training, config.compute
+    return training.batch_size // (compute.devices * compute.nodes * training.accumulate)
 
 
 def _bytes_held(clips: TrainingClips, device: torch.device) -> int:

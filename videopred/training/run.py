@@ -23,7 +23,7 @@ from videopred.training.course import Course
 from videopred.training.engine import check_compute
 from videopred.training.first_weights import as_it_learns, first_predictor
 from videopred.training.folder import RunFolder
-from videopred.training.forecast import Forecast, forecast
+from videopred.training.forecast import Forecast, check_memory, forecast
 from videopred.training.learner import Learner
 from videopred.training.places import usual_folder
 from videopred.training.resuming import StartingPoint, check_data, check_same, find_start, is_finished, read_settings
@@ -102,6 +102,7 @@ def train(
     folder = RunFolder(out or usual_folder(path, how.model))
     folder.mend()  # it may be the run that gives its weights
     learner, clips = _prepare(data, how, init_from, experiment, folder)
+    check_memory(learner, clips, how.device)
     stop_if_lost()
     folder.begin(learner.config, device_name(how.device), overwrite)
     limit = limit or TimeLimit(how.compute.time_limit)
@@ -129,6 +130,7 @@ def foresee(
     how = _checked(model, training, compute, watch, device)
     learner, clips = _prepare(data, how, init_from)
     with clips.file:
+        check_memory(learner, clips, how.device)
         return forecast(learner, clips, how.device)
 
 

@@ -4,17 +4,18 @@ import math
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from videopred import check, check_path
 from videopred.amounts import counted
 from videopred.checkpoint import LAST, whole_checkpoint
-from videopred.files import told_of, write_bytes, write_json
+from videopred.files import folders_of, told_of, write_bytes, write_json
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import LOCK, SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.systems import open_files_move
 from videopred.training.locking import FolderLock, held
 from videopred.training.places import check_room, first_of, noted_to_replace, run_of, seeds_of, to_replace, usual_folder
 from videopred.training.resuming import LOOKS_KEY, read_settings
@@ -59,17 +60,14 @@ def train_seeds(
     _check_alone(compute)
     how |= {"compute": compute, "limit": _limit_of(compute), "overwrite": overwrite}
     check_room(out, seeds, overwrite)
-    new_folders = [folder for folder in (out, *out.parents) if not folder.exists()]  # the innermost first
-    with told_of(out, "folder", "--out"):
-        out.mkdir(parents=True, exist_ok=True)
-    with held("--out", out) as lock:
+    with _folder_held(out) as lock:
         check_room(out, seeds, overwrite)  # another process may have been faster, and have ended
 
         def learn(seed: int) -> None:
             train(data, model, training.model_copy(update={"seed": seed}), out=run_of(out, seed), **how)
 
         again = "train again with --overwrite; runs that were replaced in vain are back" if overwrite else ""
-        with _put_back_unless_begun(out, seeds[0], new_folders, lock) as begun:
+        with _put_back_unless_begun(out, seeds[0], lock) as begun:
             # Before the first, which may be killed.
             write_json(out / SUMMARY, {"seeds": list(seeds), "to_replace": noted_to_replace(out, seeds)})
             return _one_by_one(out, seeds, how["limit"], learn, begun, again)
@@ -146,9 +144,17 @@ def _written(path: Path) -> int | None:
 
 
 @contextmanager
-def _put_back_unless_begun(
-    out: Path, first: int, new_folders: Sequence[Path], lock: FolderLock
-) -> Iterator[Callable[[], bool]]:
+def _folder_held(out: Path) -> Iterator[FolderLock]:
+    """Within it the folder is there and held; new folders in which nothing is go away again if that fails."""
+    with ExitStack() as made:
+        with told_of(out, "folder", "--out"):
+            made.enter_context(folders_of(out / SUMMARY))
+        with held("--out", out) as lock:
+            yield lock
+
+
+@contextmanager
+def _put_back_unless_begun(out: Path, first: int, lock: FolderLock) -> Iterator[Callable[[], bool]]:
     """Within it what fails leaves the folder as it was, unless the run from the first seed has begun.
 
     It yields what tells whether that one has.
@@ -164,21 +170,19 @@ def _put_back_unless_begun(
         yield begun
     except BaseException:
         if not begun():
-            with lock.lifted():
-                _put_back(out, summary, new_folders)
+            _put_back(out, summary, lock)
         raise
 
 
-def _put_back(out: Path, summary: bytes | None, new_folders: Sequence[Path]) -> None:
-    """Leave the folder as it was, with the summary of the runs that are there, or none, and without new folders."""
+def _put_back(out: Path, summary: bytes | None, lock: FolderLock) -> None:
+    """Leave the folder as it was, with the summary of the runs that are there, or none."""
     if summary is not None:
         write_bytes(out / SUMMARY, summary)
         return
+    if not open_files_move():
+        lock.let_go()
     for name in (SUMMARY, LOCK):
         (out / name).unlink(missing_ok=True)
-    for folder in new_folders:
-        with suppress(OSError):  # others have put something there
-            folder.rmdir()
 
 
 def _check_alone(compute: ComputeConfig | None) -> None:
@@ -204,13 +208,13 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
             seed fails, after the others.
     """
     _check_alone(how.get("compute"))
-    with held("--resume", out):
-        return _resume_held(out, training, how)
-
-
-def _resume_held(out: Path, training: TrainingConfig | None, how: dict[str, Any]) -> Path:
-    """Do what `resume_seeds` says, while no other process can."""
     seeds = seeds_of(out)
+    with held("--resume", out):
+        return _resume_held(out, seeds, training, how)
+
+
+def _resume_held(out: Path, seeds: Sequence[int], training: TrainingConfig | None, how: dict[str, Any]) -> Path:
+    """Do what `resume_seeds` says, while no other process can."""
     first, _ = read_settings(first_of(out))
     asked, compute = training or first.training, how.get("compute") or first.compute
     how |= {"compute": compute, "watch": how.get("watch") or first.watch, "limit": _limit_of(compute)}
