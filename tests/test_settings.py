@@ -45,6 +45,8 @@ def test_settings_cannot_be_changed(name):
         )
         with pytest.raises(AttributeError, match=message):
             setattr(settings, field, getattr(settings, field))
+    with pytest.raises(AttributeError, match=r"^xyzzy must stay as it is, got 3; take a copy"):
+        settings.xyzzy = 3
     assert settings == ALL[name]()
 
 
