@@ -5,9 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from pydantic import ValidationError
 
-from videopred.datasets import DATASETS, find_recipe, make_world
+from videopred.datasets import find_recipe, make_world
 from videopred.datasets.settings import BallsConfig, MotionConfig, MovingMNISTConfig, SwitchingConfig, load_recipe
 
 
@@ -196,8 +195,3 @@ def test_a_foreign_recipe_is_refused(text, complaint):
 def test_listing_the_worlds_is_light():
     code = "import sys, videopred.datasets; print(sorted({'torch', 'numpy', 'h5py', 'PIL'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
-
-
-def test_settings_are_frozen():
-    with pytest.raises(ValidationError, match="frozen"):
-        DATASETS["balls4"].recipe.frames = 3

@@ -241,9 +241,11 @@ def test_a_map_has_8_by_8_positions_of_64_pixels():
     assert Encoder(RNEMConfig(), (1, 64, 64), "map")(torch.zeros(2, 1, 64, 64)).shape == (2, 64, 64 + 16)
 
 
-@pytest.mark.parametrize(("positions", "width"), [("learned", 6), ("coord4", 4)])
+@pytest.mark.parametrize(
+    ("positions", "width"), [({"positions": "learned", "position_width": 6}, 6), ({"positions": "coord4"}, 4)], ids=str
+)
 def test_a_map_is_its_positions_row_by_row_each_with_its_key(positions, width):
-    config = SMALL.model_copy(update={"positions": positions, "position_width": 6})
+    config = SMALL.model_copy(update=positions)
     encoder = Encoder(config, (3, 16, 32), "map")
     assert encoder.features == 4 + width
     assert encoder.map_shape == (2, 4)
