@@ -2,17 +2,18 @@
 
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from small_worlds import SMALL, InScenes, small
 from test_worlds import assert_same
 
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, make_world, recipe_clips
 from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.generation import generate
-from videopred.datasets.recipe_clips import open_recipe
+from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig
 
 H, W = SMALL["height"], SMALL["width"]
@@ -50,6 +51,15 @@ def test_a_copy_is_small_and_gives_the_same(name):
     sent = pickle.dumps(made)
     assert len(sent) < 5000
     assert (pickle.loads(sent).read_frames("train", 3, 4) == frames[3:4]).all()
+
+
+def test_a_folder_of_digits_is_found_again_by_a_program_that_changed_its_folder(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(recipe_clips, "make_world", lambda recipe, mnist: asked.append(mnist) or make_world(recipe))
+    monkeypatch.chdir(tmp_path)
+    file = RecipeClips("motion3", {"test": 2}, 5, Path("digits"))
+    pickle.loads(pickle.dumps(file)).read_frames("test", 0, 2)
+    assert asked == [Path("digits"), tmp_path / "digits"]
 
 
 def test_frames_and_truth_of_some_clips_cost_one_making(monkeypatch):
