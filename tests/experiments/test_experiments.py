@@ -67,7 +67,7 @@ STATED = {
     "brims-smmnist": {
         "training.learning_rate": 2e-3, "training.batch_size": 100, "model.core.modules": (6, 6),
         "model.core.active": (4, 4), "clips.train": 60_000, "recipe.test_digits": (8, 9),
-        "recipe.train_digits": tuple(range(8)),
+        "recipe.train_digits": tuple(range(8)), "training.window": 15,
     },
 }  # fmt: skip
 EPOCHS = {name: 300 if name == "brims-smmnist" else 100 for name in EXPERIMENTS}
@@ -328,7 +328,7 @@ def test_whatever_an_own_file_says_goes_along_with_a_scale(name, scale):
         "pieces": {"accumulate": 4},  # the most that divides both 12 and 16
         "rollouts": {"free_running": 20, "grow_over": 350, "sampling_over": 140},  # 700 / 78125 of them
         "keeping": {"save_every": 9, "keep_every": 280},
-        "window": {"window": 14, "free_running": 12},
+        "window": {"window": None, "free_running": 20},
     }
     tiny = {
         "plateau": {"decay": 0.3, "patience": 4, "improvement": 0.01},

@@ -28,11 +28,12 @@ SMALL_TRAINING: dict[str, Any] = {
     "clip_norm": 0.05,
     "free_running": 20,
     "grow_over": 350,
+    "window": None,
     "validate_every": 100,
 }
 """So few updates of the smallest of the papers' step sizes, 0.0001, would hardly move the weights. And the papers'
 teacher forcing does not teach in so few updates what to do with one's own predictions, so the last frames of a clip are
-learned from these."""
+learned from these. Windows would leave out what lies beyond their length (docs/results.md)."""
 SMALL_ONE_BALL = 45
 """Own frames where one ball moves, one fewer than are then predicted: with them, models follow it to the end. On four
 balls, models lose by so many or gain little (docs/results.md)."""
@@ -63,7 +64,7 @@ def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
     """The experiment at a scale; `paper` is as it stands.
 
     small: frames of 24 x 24 px, 2000 clips, a narrower codec, and 700 updates of 16 clips, with a larger step and the
-    last 20 frames, or of one ball 45, from the model's own predictions. The core stays, but that SCOFF's messages are
+    last 20 frames, or of one ball 45, from the model's own predictions; clips are learned whole. The core stays, but that SCOFF's messages are
     gated, its files have a first state each that is learned, and the decoder gets their states side by side.
     tiny: clips of 12 frames (30 where fewer make no sense) of 24 x 32 px, one update, and a core of a few units.
 
@@ -102,7 +103,7 @@ def shortened(training: TrainingConfig, changes: Mapping[str, Any], frames: int)
         if values[name] is not None and name not in changes:
             values[name] = max(1, round(values[name] * share))
     values["accumulate"] = math.gcd(values["accumulate"], values["batch_size"])
-    values["window"] = None if training.window is None else min(training.window, frames)
+    values["window"] = None if values["window"] is None else min(values["window"], frames)
     values["free_running"] = min(values["free_running"], (values["window"] or frames) - 2)
     if values["schedule"] != training.schedule:
         values |= {"decay": None, "decay_every": None, "patience": None}
