@@ -154,13 +154,14 @@ def test_what_a_loader_complains_of_is_told_in_one_line(data, tmp_path, monkeypa
         train(file, tiny_model(), tiny_training(), compute=compute, out=tmp_path / "other", device="cpu")
 
 
-@pytest.mark.parametrize("hold", ["device", "memory", "disk"])
 @pytest.mark.parametrize("window", [None, 6])
-def test_where_clips_wait_changes_nothing(data, tmp_path, hold, window):
-    compute, settings = ComputeConfig(hold=hold), tiny_training(window=window)
+def test_where_clips_wait_changes_nothing(data, tmp_path, window):
+    settings = tiny_training(window=window)
     usual = train(data, tiny_model(), settings, watch=UNDRAWN, out=tmp_path / "usual", device="cpu")
-    run = train(data, tiny_model(), settings, watch=UNDRAWN, compute=compute, out=tmp_path / "run", device="cpu")
-    assert equal(weights(run), weights(usual))
-    clips = TrainingClips(ClipFile(data), settings, compute)
-    assert clips.held_on_device == (hold == "device")
-    assert (clips.learn._held is not None) == (hold == "memory")
+    for hold in ("device", "memory", "disk"):
+        compute = ComputeConfig(hold=hold)
+        run = train(data, tiny_model(), settings, watch=UNDRAWN, compute=compute, out=tmp_path / hold, device="cpu")
+        assert equal(weights(run), weights(usual)), hold
+        clips = TrainingClips(ClipFile(data), settings, compute)
+        assert clips.held_on_device == (hold == "device")
+        assert (clips.learn._held is not None) == (hold == "memory")
