@@ -25,6 +25,7 @@ TRAINING = (DOCS / "training.md").read_text()
 SEEING = (DOCS / "seeing.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     chance = np.random.default_rng(0)
@@ -52,6 +53,7 @@ def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, 
     assert (known.truth, known.places_known, dict(known.remarks)) == (("groups", "positions"), True, {})
 
 
+@pytest.mark.slow
 def test_the_commands_and_programs_about_plausibility_run_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (DOCS / "plausibility.md").read_text()
@@ -61,6 +63,7 @@ def test_the_commands_and_programs_about_plausibility_run_one_after_the_other(tm
         exec(program, {})
 
 
+@pytest.mark.slow
 def test_the_commands_about_runs_run_one_after_the_other(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     for line in commands((DOCS / "runs.md").read_text()):

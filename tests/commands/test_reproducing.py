@@ -312,6 +312,7 @@ def test_a_run_is_of_a_figure_if_its_flags_are(workplace, flags, suffix, fits):
         _check_run(training._replace(run=Path("run")))
 
 
+@pytest.mark.slow
 def test_every_figure_finds_the_runs_that_it_has_begun(workplace, monkeypatch):
     """Also those whose flags change more than they name, as another core brings its own decoder."""
     data = tiny_data(Path("clips.h5"), {"train": 2})

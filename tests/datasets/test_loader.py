@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slow_proofs import slow
 from small_worlds import SMALL, small
 from torch.utils.data import DataLoader, StackDataset
 
@@ -362,9 +363,7 @@ def test_a_pickled_copy_gives_the_same(path, memory_limit):
     assert (copy[10] == films[10]).all()
 
 
-@pytest.mark.parametrize(
-    "method", ["fork", *(pytest.param(method, marks=pytest.mark.slow) for method in ("spawn", "forkserver"))]
-)
+@pytest.mark.parametrize("method", ["fork", *slow("spawn", "forkserver")])
 def test_workers_give_the_same(path, method):
     """From memory, from a file, and from a recipe with crops; in the epoch that is set while they live."""
     made = open_recipe(small("sm-mnist"), {"train": 11})

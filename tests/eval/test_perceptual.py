@@ -5,6 +5,7 @@ from pathlib import Path
 import lpips
 import pytest
 import torch
+from slow_proofs import slow
 from torch import nn
 from torchvision.models import WeightsEnum, squeezenet
 from trunks import MODELS, stand_in
@@ -53,7 +54,7 @@ def test_it_is_what_the_library_gives_that_loads_its_trunk_itself(tmp_path, monk
     torch.testing.assert_close(ours, expected.double(), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("net", ["alex", pytest.param("vgg", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("net", ["alex", *slow("vgg")])
 def test_every_convolution_of_the_trunk_gets_its_weights(tmp_path, named, net):
     """Layers are matched here by their order, not by their names."""
     path = stand_in(net, tmp_path)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from core_checks import BATCH, FEATURES, SMALL, make, prepared, slots
 from pretended_device import assert_same_there, pretended_device, waits
+from slow_proofs import slow
 from torch import Tensor
 
 from videopred.models import CODECS, CORES, DECODERS, build, build_core
@@ -129,7 +130,7 @@ def updated(config: PredictorConfig, device: torch.device) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("codec", ["rnem", *slow(*(one for one in CODECS if one != "rnem"))])
 @pytest.mark.parametrize("core", ["rims", "scoff"])
 def test_an_update(core, codec, decoder):
     """Of a core that reads vectors, and of one that reads maps."""
@@ -142,7 +143,7 @@ def test_an_update_of_stacked_frames_with_coordinates():
     assert_same_there(lambda device: updated(small("scoff", stack=2).model_copy(update={"codec": codec}), device))
 
 
-@pytest.mark.parametrize("feedback", ["soft", "threshold:0.5", "sample"])
+@pytest.mark.parametrize("feedback", ["soft", *slow("threshold:0.5", "sample")])
 def test_a_rollout_of_35_frames(feedback):
     def rolled(device: torch.device) -> Any:
         return roll_out(fresh(small("scoff"), device), film(4).to(device), 35, feedback=feedback, trace=True)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from core_checks import FEATURES, close, make, slots
+from slow_proofs import slow
 from tiny_runs import HEIGHT, WIDTH, tiny_model
 from torch import Tensor, nn
 
@@ -72,7 +73,7 @@ def given_to(name: str, steps: int) -> tuple[Any, Tensor]:
     return core, torch.rand(2, steps, 3 if name in ("scoff", *OWN) else 1, FEATURES, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("steps", [3, 4, 11])
+@pytest.mark.parametrize("steps", [11, *slow(3, 4)])
 @pytest.mark.parametrize("name", ["lstm", "rims", "brims", "scoff", *OWN])
 def test_a_compiled_step_learns_the_same(name, steps):
     core, given = given_to(name, steps)
@@ -157,7 +158,7 @@ def test_longer_clips_are_not_compiled_anew_nor_is_evaluation():
     assert graphs.calls == calls
 
 
-@pytest.mark.parametrize("decoder", ["shared", "files", "masks"])
+@pytest.mark.parametrize("decoder", ["shared", *slow("files", "masks")])
 def test_encoder_and_decoder_are_compiled_for_a_gpu(monkeypatch, decoder):
     """Once for the first number of frames, and once for all others; not for validation and rollouts."""
     monkeypatch.setattr(compiling, "compile_step", lambda *asked: None)
@@ -216,7 +217,7 @@ def test_the_whole_is_compiled_where_there_is_no_loop():
     assert not {"advance", "step", "run"} & set(vars(predictor.core))
 
 
-@pytest.mark.parametrize("core", ["transformer", "scoff"])
+@pytest.mark.parametrize("core", ["transformer", *slow("scoff")])
 def test_a_whole_model_is_one_graph_also_where_it_goes_on_from_a_state(core):
     predictor, graphs = build(tiny_model(core), (1, HEIGHT, WIDTH)), Graphs()
     predictor.compile(backend=graphs)

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import torch
 from core_checks import BATCH, FEATURES, SMALL, STEPS, close, slots
+from slow_proofs import slow
 from torch import Tensor, nn
 from torch.utils import _pytree as tree
 
 from videopred.models import CORES, Layer
 from videopred.models.conformance import shaken
 from videopred.models.core import unroll
-
 
 
 def make(name: str, **changes: Any) -> Layer:
@@ -149,11 +149,7 @@ def test_a_step_compiles_whole(monkeypatch, debugging):
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [
-        ("rims", {}),
-        *(pytest.param(name, {}, marks=pytest.mark.slow) for name in CORES if name != "rims"),
-        pytest.param("scoff", {"frozen_schema": True}, marks=pytest.mark.slow),
-    ],
+    [("rims", {}), *slow(*((name, {}) for name in CORES if name != "rims"), ("scoff", {"frozen_schema": True}))],
     ids=str,
 )
 def test_a_layer_that_learns_compiles_for_batches_of_any_size(name, settings):

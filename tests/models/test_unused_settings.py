@@ -6,6 +6,7 @@ from typing import Any, get_args
 import pytest
 import torch
 from core_checks import FEATURES, SMALL
+from slow_proofs import slow
 from torch import nn
 
 from videopred.commands.training import train
@@ -25,10 +26,7 @@ SWITCHES["rims"] += [{"reads": "map"}, {"reads": "strips"}, {"competition": "mod
 SWITCHES["rims"] += [{"reads": "map", **_EVEN}, {"reads": "map", **_NO_NULL}]
 SWITCHES["mld-rims"] += [{"per_module_slots": True, **_NO_NULL}]
 SWITCHES["scoff"] = [{"comm": False}, {"frozen_schema": True}, {"reads": "vector"}, {**_EVEN, "active": 3}]
-CASES = [
-    *((name, {}) for name in CORES),
-    *(pytest.param(name, one, marks=pytest.mark.slow) for name in SWITCHES for one in SWITCHES[name]),
-]
+CASES = [*((name, {}) for name in CORES), *slow(*((name, one) for name in SWITCHES for one in SWITCHES[name]))]
 OTHER = {"active": 2, "comm_topk": 1, "input_gain": 2.0, "key_size": 3, "position_width": 5}
 """Another value of what may be None."""
 
@@ -120,9 +118,7 @@ def predictor_numbers(config: PredictorConfig) -> list[torch.Tensor]:
     return numbers_of(model, films, lambda model, films: model(films).logits)
 
 
-@pytest.mark.parametrize(
-    "core", ["scoff", *(pytest.param(one, marks=pytest.mark.slow) for one in ("gru", "rims --core.reads strips"))]
-)
+@pytest.mark.parametrize("core", ["scoff", *slow("gru", "rims --core.reads strips")])
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_another_value_changes_codec_and_decoder_or_its_flag_is_refused(codec, decoder, core):

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from pretended_device import pretended_device, records, waits
+from slow_proofs import slow
 from stand_in_cuda import StandIn
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from torch import Tensor, nn
@@ -70,11 +71,7 @@ def film(clips: int = 3, seed: int = 0) -> Tensor:
     return torch.randint(256, (clips, FRAMES, HEIGHT, WIDTH, 1), dtype=torch.uint8, generator=source)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, *(pytest.param(one, marks=pytest.mark.slow) for one in ({"accumulate": 2}, {"precision": "bf16-mixed"}))],
-    ids=str,
-)
+@pytest.mark.parametrize("changes", [{}, *slow({"accumulate": 2}, {"precision": "bf16-mixed"})], ids=str)
 @pytest.mark.parametrize("core", ["rims", "scoff", "transformer"])
 def test_a_recorded_model_learns_the_same(data, tmp_path, recorded, core, changes):
     settings = tiny_training(**GRADUAL | changes)
@@ -211,9 +208,7 @@ def test_weights_that_move_are_refused(recorded):
         Recorder(model)(model, film(), 0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("own", "sampling"), [(2, 0.5), *(pytest.param(own, 0.0, marks=pytest.mark.slow) for own in (0, 2))]
-)
+@pytest.mark.parametrize(("own", "sampling"), [(2, 0.5), *slow((0, 0.0), (2, 0.0))])
 @pytest.mark.parametrize("core", CORES)
 def test_every_core_can_be_recorded(core, own, sampling):
     with pretended_device() as device:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from documents import blocks
 from pretended_device import Pretended, held, pretended_device, waits
+from slow_proofs import slow
 from test_exact_resume import stop_after
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, everything_of, learner, load, weights
@@ -41,7 +42,7 @@ def is_fused(run: Path) -> bool | None:
     return optimizer["param_groups"][0]["fused"]
 
 
-@pytest.mark.parametrize(("core", "workers"), [("scoff", 0), ("brims", 2)])
+@pytest.mark.parametrize(("core", "workers"), [("scoff", 0), *slow(("brims", 2))])
 def test_a_training_there_is_that_on_the_cpu(data, tmp_path, core, workers):
     """With workers the clips come from the host's memory, else they wait on the device."""
     settings, compute = tiny_training(**EVERYTHING), ComputeConfig(workers=workers)
