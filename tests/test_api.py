@@ -288,6 +288,7 @@ def test_what_cannot_be_drawn_is_refused(tmp_path, monkeypatch, change, kind, co
     assert [path.name for path in (tmp_path / "seen").iterdir()] == ["test-1.gif"]
 
 
+@pytest.mark.slow
 def test_python_draws_what_the_command_draws(tmp_path, monkeypatch):
     """Rows, formats, the choice of clips, figures and interventions, to the byte."""
     monkeypatch.chdir(tmp_path)

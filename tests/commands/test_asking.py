@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from command_line import core_flags, run
+from slow_proofs import slow
 
 from videopred.datasets import open_dataset
 
@@ -31,10 +32,12 @@ def told(words: str, capfd) -> dict:
     ("words", "changed", "called"),
     [
         ("", [], "crops"),
-        ("--feedback true --metrics f1 balanced-accuracy bce", [], "crops"),
         ("--metrics mse --first 1", ["metrics", "first"], "crops changed (metrics, first)"),
-        ("--metric-settings f1.threshold=0.25", ["metric-settings"], "crops changed (metric-settings)"),
-        ("--feedback true --samples 2", ["samples"], "crops changed (samples)"),
+        *slow(
+            ("--feedback true --metrics f1 balanced-accuracy bce", [], "crops"),
+            ("--metric-settings f1.threshold=0.25", ["metric-settings"], "crops changed (metric-settings)"),
+            ("--feedback true --samples 2", ["samples"], "crops changed (samples)"),
+        ),
     ],
 )
 def test_a_protocol_of_which_something_was_changed_says_so(balls, tmp_path, capfd, words, changed, called):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from command_line import LEARNING, SIZES, core_flags, run, written
 from pretended_device import pretended_device
+from slow_proofs import slow
 from tiny_runs import HEIGHT, WIDTH
 
 from videopred.cli import COMMANDS
@@ -22,6 +23,7 @@ WORDS = {
     "doctor": "doctor --device cuda",
 }
 """What is tried -> the words."""
+FIRST = ("train", "evaluate", "render")
 MADE_OF_OTHERS = {"demo", "reproduce"}
 BENCHMARKS = {"bench cores", "bench train"}
 """tests/bench/test_on_device.py"""
@@ -47,7 +49,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("what", WORDS)
+@pytest.mark.parametrize("what", [*FIRST, *slow(*(what for what in WORDS if what not in FIRST))])
 def test_a_command(place, folder, what, monkeypatch, capfd):
     monkeypatch.chdir(folder)
     with pretended_device():

@@ -11,7 +11,7 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 from command_line import CLIPS, LEARNING, SIZES, SMALL, core_flags, run, unasked, written
-from slow_proofs import slow
+from slow_proofs import EACH_CORE
 from tiny_runs import CORE_SIZES, FRAMES, HEIGHT, WIDTH, files_of, tiny_data
 
 from videopred.datasets import DATASETS, open_dataset
@@ -72,10 +72,7 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
     assert len(iio.imread(results / "test-4.gif")) <= FRAMES
 
 
-OTHERS = ("scoff", "brims", "rmc", "transformer")
-
-
-@pytest.mark.parametrize("core", [*OTHERS, *slow(*(core for core in CORES if core not in ("rims", *OTHERS)))])
+@pytest.mark.parametrize("core", EACH_CORE[1:])
 def test_every_other_core_learns_and_is_judged_too(place, tmp_path, monkeypatch, capfd, core):
     """By one metric and in one picture: what is printed does not depend on the core."""
     monkeypatch.chdir(tmp_path)

@@ -164,6 +164,7 @@ def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_pa
         assert Path(f"here/{seed}/scene-1.gif").is_file()
 
 
+@pytest.mark.slow
 def test_several_models_are_judged_each_and_held_against_the_first(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = f"plausibility {place / 'gru'} {place / 'both'} {place / 'films.h5'} --resamples 3"

@@ -111,7 +111,7 @@ def replica(module: nn.Module) -> nn.Module:
 
 
 @pytest.mark.filterwarnings("ignore")  # of what a trace keeps as it was
-@pytest.mark.parametrize("name", CORES)
+@pytest.mark.parametrize("name", ["rims", *slow(*(name for name in CORES if name != "rims"))])
 def test_a_layer_can_be_traced(name):
     layer = make(name)
     state = layer.initial_state(BATCH)

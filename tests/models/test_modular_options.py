@@ -7,6 +7,7 @@ import pytest
 import torch
 from core_checks import BATCH, CHECKS, FEATURES, SMALL, close, prepared, slots
 from modular_checks import by_level, drawn_inputs, drawn_state, joined, levels, seen
+from slow_proofs import slow
 from torch import Tensor
 
 from videopred.models import build_core
@@ -44,11 +45,12 @@ OF_RIMS: dict[str, dict[str, Any]] = {
     "competition of modules at positions": {"competition": "modules", "reads": "map", "input_heads": 2},
 }
 CASES = [(RIMS, options) for options in (OPTIONS | OF_RIMS).values()]
-CASES += [
-    (BRIMS, options) for options in (OPTIONS | {"": {"per_module_slots": True}, " ": {"readout": "top"}}).values()
-]
-NAMES = [f"rims, {name}" for name in OPTIONS | OF_RIMS] + [f"brims, {name}" for name in OPTIONS]
-NAMES += ["brims, a slot a module", "brims, top given out"]
+OF_BRIMS: dict[str, dict[str, Any]] = {
+    "a slot a module": {"per_module_slots": True},
+    "top given out": {"readout": "top"},
+}
+CASES += slow(*((BRIMS, options) for options in (OPTIONS | OF_BRIMS).values()))
+NAMES = [f"rims, {name}" for name in OPTIONS | OF_RIMS] + [f"brims, {name}" for name in OPTIONS | OF_BRIMS]
 
 
 def make(config: ModularSettings, options: dict[str, Any], seed: int = 0) -> Any:

@@ -223,6 +223,7 @@ def test_other_rows_are_drawn_and_one_that_the_model_lacks_is_refused(made, tmp_
         report(made, tmp_path, "gru", rows=("modules",), overwrite=True)
 
 
+@pytest.mark.slow
 def test_runs_without_scores_are_told_how_the_others_were_scored(made, tmp_path):
     shutil.copytree(made / "eval", tmp_path / "eval")
     shutil.copytree(made / "models", tmp_path / "models")
@@ -262,6 +263,7 @@ def test_runs_stand_side_by_side(made, tmp_path):
     assert "rims and gru" in page.text
 
 
+@pytest.mark.slow
 def test_scores_of_runs_judged_together_are_found(made, tmp_path):
     shutil.copytree(made / "models", tmp_path / "models")
     runs = [tmp_path / "models" / name for name in ("rims", "gru")]
@@ -355,6 +357,7 @@ def test_bad_words_are_answered_with_what_to_do(words, complaint, made, tmp_path
     assert not Path("report.html").exists()
 
 
+@pytest.mark.slow
 def test_films_shrink_until_the_page_is_small_enough(made, page, tmp_path, monkeypatch):
     usual = write_report([made / "models" / "rims"], tmp_path / "usual.html", results=made / "eval").stat().st_size
     monkeypatch.setattr("videopred.report.page.LARGEST", usual - 1)

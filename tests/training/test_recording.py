@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from pretended_device import pretended_device, records, waits
-from slow_proofs import slow
+from slow_proofs import EACH_CORE, slow
 from stand_in_cuda import StandIn
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from torch import Tensor, nn
@@ -209,7 +209,7 @@ def test_weights_that_move_are_refused(recorded):
 
 
 @pytest.mark.parametrize(("own", "sampling"), [(2, 0.5), *slow((0, 0.0), (2, 0.0))])
-@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("core", EACH_CORE)
 def test_every_core_can_be_recorded(core, own, sampling):
     with pretended_device() as device:
         model = learner(core, free_running=2, noise=0.1).train().to(device)

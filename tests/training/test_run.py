@@ -10,13 +10,13 @@ import h5py
 import numpy as np
 import pytest
 import torch
+from slow_proofs import EACH_CORE
 from tiny_runs import HEIGHT, WIDTH, files_of, tiny_model, tiny_training
 from training_runs import equal, load, weights
 
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
 from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
-from videopred.models import CORES
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig
@@ -103,7 +103,7 @@ def test_scoring_more_often_changes_nothing(run, data, tmp_path):
     assert equal(weights(train(data, tiny_model("rims"), often, out=tmp_path / "run", device="cpu")), weights(run))
 
 
-@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("core", EACH_CORE)
 def test_a_run_depends_on_its_seed_alone(data, tmp_path, core):
     """Dropout included; whatever was drawn before does not count. That another seed counts is in test_flags."""
     runs = []

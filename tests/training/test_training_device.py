@@ -54,6 +54,7 @@ def test_a_training_there_is_that_on_the_cpu(data, tmp_path, core, workers):
     assert json.loads((there / "run.json").read_text())["device"] == "cuda (pretended)"
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_there(data, tmp_path, monkeypatch):
     """From a checkpoint of the device; and a run of the device goes on on the CPU."""
     settings = tiny_training(**EVERYTHING, updates=3)

@@ -63,9 +63,9 @@ TINY_CORES: dict[str, dict[str, Any]] = {
 def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
     """The experiment at a scale; `paper` is as it stands.
 
-    small: frames of 24 x 24 px, 2000 clips, a narrower codec, and 700 updates of 16 clips, with a larger step and the
-    last 20 frames, or of one ball 45, from the model's own predictions; clips are learned whole. The core stays, but that SCOFF's messages are
-    gated, its files have a first state each that is learned, and the decoder gets their states side by side.
+    small: frames of 24 x 24 px, 2000 clips, a narrower codec, and 700 updates of 16 whole clips, with a larger step and
+    the last 20 frames, or of one ball 45, from the model's own predictions. The core stays, but that SCOFF's messages
+    are gated, its files have a first state each that is learned, and the decoder gets their states side by side.
     tiny: clips of 12 frames (30 where fewer make no sense) of 24 x 32 px, one update, and a core of a few units.
 
     Raises:
