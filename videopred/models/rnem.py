@@ -89,8 +89,8 @@ class UpsampleConv(nn.Conv2d):
     """
 
     fold: Tensor
-    kept: list[Tensor] | None = None
-    """Within `folded_once` the kernels, once they are folded."""
+    kept: list[tuple[Tensor, Tensor | None]] | None = None
+    """Within `folded_once` what `folded` gives, once it is folded."""
 
     def __init__(self, channels: int, outputs: int):
         super().__init__(channels, outputs, 4)
@@ -105,20 +105,20 @@ class UpsampleConv(nn.Conv2d):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """(N, channels, H, W) -> (N, outputs, 2 H, 2 W)."""
-        kernels = self.kept[0] if self.kept else self.folded()
+        kernels, bias = self.kept[0] if self.kept else self.folded()
         if self.kept is not None:
-            self.kept[:] = [kernels]
-        bias = self.bias.repeat(4) if self.bias is not None else None
+            self.kept[:] = [(kernels, bias)]
         outputs = self.out_channels
         phases = functional.conv2d(inputs, kernels, bias, padding=1).permute(0, 2, 3, 1)
         count, rows, columns, _ = phases.shape
         pairs = phases.unflatten(3, (2, 2 * outputs)).transpose(2, 3)  # (N, H, row phase, W, column phase * outputs)
         return pairs.reshape(count, 2 * rows, 2 * columns, outputs).permute(0, 3, 1, 2)
 
-    def folded(self) -> Tensor:
-        """The kernels of all phases, (4 outputs, channels, 3, 3)."""
+    def folded(self) -> tuple[Tensor, Tensor | None]:
+        """The kernels of all phases, (4 outputs, channels, 3, 3), and their biases, (4 outputs,)."""
         folded = self.fold @ self.weight.flatten(2).transpose(1, 2)  # (outputs, phases * low taps, channels)
-        return folded.unflatten(1, (4, 3, 3)).transpose(0, 1).flatten(0, 1).permute(0, 3, 1, 2)
+        kernels = folded.unflatten(1, (4, 3, 3)).transpose(0, 1).flatten(0, 1).permute(0, 3, 1, 2)
+        return kernels, None if self.bias is None else self.bias.repeat(4)
 
 
 @contextmanager
