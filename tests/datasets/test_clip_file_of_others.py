@@ -132,6 +132,18 @@ def test_places_in_arena_units_are_given_in_px_and_said(tmp_path):
     assert describe(units)["places"] == told
 
 
+def test_truth_that_somebody_adds_to_imported_films_is_that_of_others(tmp_path):
+    masks, places = discs_and_places()
+    np.save(tmp_path / "films.npy", masks > 0)
+    path, _ = import_films(tmp_path / "films.npy", tmp_path / "films.h5", ImportConfig(axes="TBHW", part="test"))
+    with h5py.File(path, "r+") as file:
+        file["test/groups"], file["test/positions"] = masks.astype(np.float32), places / 2
+    file = ClipFile(path)
+    np.testing.assert_array_equal(file.read("test", "positions", 1, 3), places[:, 1:].swapaxes(0, 1))
+    assert file.read("test", "groups", 0, 1).dtype == np.uint8
+    assert "are converted to px" in describe(file)["places"]
+
+
 @pytest.mark.parametrize(("offset", "told"), [(-0.5, "were (0, 0)"), (0.5, "were (1, 1)")])
 @pytest.mark.parametrize("scale", [1, 2])
 def test_places_that_are_half_a_pixel_off_stay_as_they_are_and_that_is_said(tmp_path, offset, told, scale):

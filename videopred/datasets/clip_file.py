@@ -98,7 +98,7 @@ class ClipFile(ClipSource):
             values = without_thin_axes(name, values.swapaxes(0, 1))  # (B, T, ...)
             if values.shape[1] == 1:  # once for all times
                 values = np.repeat(values, self.frames, axis=1)
-        if not self._is_ours:
+        if self.recipe is None:  # nor did `import` write it, but whoever added it to films
             values = to_our_type(name, values, self.path)
         if name in ("positions", "velocities") and self._px_per_unit != 1:
             values = values * self._px_per_unit
@@ -269,7 +269,7 @@ class ClipFile(ClipSource):
         known, fitting, still, words, strange = set(), [], set(), set(), set()
         for part, count in self.parts.items():
             arrays = {name: data for name, data in _datasets(file, part).items() if name not in NOT_TRUTH}
-            if not self._is_ours:
+            if self.recipe is None:
                 words |= {name for name, data in arrays.items() if data.dtype.kind not in "biuf"}
                 strange |= {name.partition("/")[0] for name in arrays}.difference(NAMES)
                 arrays = {name: data for name, data in arrays.items() if name not in words}
@@ -291,15 +291,15 @@ class ClipFile(ClipSource):
 
     def _fits(self, name: str, shape: tuple[int, ...], count: int) -> bool:
         """Whether an array of this shape says something of each of `count` clips, or of each of their pixels."""
-        frames = 1 if shape[:1] == (1,) and not self._is_ours else self.frames
+        frames = 1 if shape[:1] == (1,) and self.recipe is None else self.frames
         axes = (frames, count) if has_time(name) else (count,)
         pixels = (self.height, self.width)
         of_pixels = name not in _OF_PIXELS or shape[2:] in (pixels, (*pixels, 1))
         return shape[: len(axes)] == axes and of_pixels
 
     def _look_at_places(self) -> None:
-        """Find how a file that is not ours tells places, by masks of some clips."""
-        if self._is_ours or not {"positions", "groups"} <= set(self.truth):
+        """Find how truth that is not ours tells places, by masks of some clips."""
+        if self.recipe is not None or not {"positions", "groups"} <= set(self.truth):
             return
         unit, offset = None, 0.0
         with suppress(check.FaultyFileError):  # of groups, to whoever reads them
