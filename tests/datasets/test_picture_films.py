@@ -231,6 +231,20 @@ def test_frames_that_are_shown_once_may_all_last_longer_than_the_period():
     assert read_times([[5, 3, 4, 3, 3, 4]]) == {((2, 1, 2, 1, 1, 2),): 2.5}
 
 
+@pytest.mark.parametrize(
+    ("films", "counts"),
+    [
+        ([[6, 12, 6, 3]], ((2, 4, 2, 1),)),
+        ([[8, 8], [16, 8, 4]], ((2, 2), (4, 2, 1))),
+        ([[6, 12, 6, 4]], ((1, 2, 1, 1),)),
+        ([[6, 12, 6, 1]], ((1, 2, 1, 1),)),
+        ([[8, 8, 4]], ((1, 1, 1),)),
+    ],
+)
+def test_a_last_frame_that_is_shorter_than_all_others_is_of_one_period_if_they_are_other_multiples_of_it(films, counts):
+    assert list(read_times(films)) == [counts]
+
+
 def test_a_thousand_films_share_one_rate():
     (counts,) = read_times([[3, 3, 4] * 13] * 1000)
     assert counts == ((1,) * 39,) * 1000

@@ -33,8 +33,8 @@ def read_times(films: Sequence[Sequence[int]]) -> dict[Counts, float]:
     the moments at which frames follow to ticks, up or down; Pillow merges equal frames first, and then drops what each
     time has beyond whole ticks.
 
-    The last frame is often held until a film begins again. So it counts once if its time fits no rate, or if no other
-    frame is shown for several periods.
+    The last frame is often held until a film begins again. So it counts once if its time fits no rate, or if all others
+    are shown for the same time. If these differ and are multiples of the last, that is shown for one period.
 
     Args:
         films: of each, for how many ticks each frame is shown.
@@ -43,9 +43,11 @@ def read_times(films: Sequence[Sequence[int]]) -> dict[Counts, float]:
         nothing if frames follow at no rate, or at one that cannot be told.
     """
     told = [film[:-1] or film for film in films]
-    shortest, longest = min(chain(*told)), max(chain(*told))
+    shortest, longest, of_all = min(chain(*told)), max(chain(*told)), min(chain(*films))
     if shortest == longest:
         return {tuple((1,) * len(film) for film in films): float(shortest)}
+    if 2 <= of_all < shortest and (fits := _as_told(films, of_all)):
+        return fits
     if shortest == 0:
         return {}
     if shortest == 1:
