@@ -3,10 +3,14 @@
 import re
 from pathlib import Path
 
+import h5py
 import pytest
 from intphys_clips import clips_of_ours
 
+from videopred.check import FaultyFileError
 from videopred.datasets.clip import Clip
+from videopred.datasets.clip_file import ClipFile
+from videopred.datasets.generation import generate
 from videopred.datasets.intphys import read_intphys
 from videopred.datasets.intphys_export import export_intphys
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
@@ -61,6 +65,17 @@ def test_clips_of_other_worlds_are_refused(tmp_path):
     ):
         export_intphys(balls, tmp_path / "films")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["series/occluders", "objects/size", "labels/scene", "labels/block"])
+def test_a_file_that_lacks_what_films_tell_is_refused(tmp_path, name):
+    ours = clips_of_ours()
+    path = generate("occlusion", {"test": 4}, recipe=ours.recipe, out=tmp_path / "films.h5")
+    with h5py.File(path, "r+") as file:
+        del file[f"test/{name}"]
+    with pytest.raises(FaultyFileError, match=rf"^DATA must hold the whole truth, got .*films.h5 without {name}; make"):
+        export_intphys(ClipFile(path), tmp_path / "new")
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_films_are_replaced_as_a_whole(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from film_samples import GREY, B, read
 from tiny_runs import tiny_data
 
+from videopred.check import FaultyFileError
 from videopred.datasets.clip_file import ClipFile
 
 FRAMES = GREY.swapaxes(0, 1)
@@ -112,3 +113,18 @@ def test_what_is_said_to_do_helps(place):
     clips, _ = read(place / "y.h5", axes="TBHWC")
     assert len(clips) == B
     assert np.array_equal(clips, GREY)
+
+
+@pytest.mark.parametrize("odd", [None, 0.5])
+@pytest.mark.parametrize("name", ["contacts", "contact_offsets", "visibility/fraction"])
+def test_a_group_or_a_number_in_the_place_of_an_array_is_refused(tmp_path, name, odd):
+    path = tiny_data(tmp_path / "x.h5")
+    with h5py.File(path, "r+") as file:
+        del file[f"test/{name}"]
+        if odd is None:
+            file.create_group(f"test/{name}")["more"] = [1]
+        else:
+            file[f"test/{name}"] = odd
+    must = rf"^DATA must hold arrays, got test/{name} in .*x.h5, which is none; make"
+    with pytest.raises(FaultyFileError, match=must):
+        ClipFile(path).stored("test", name, 0, 1)

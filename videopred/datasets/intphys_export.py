@@ -44,6 +44,9 @@ from videopred.files import whole_folder
 
 _WALLS, _FLOOR, _OCCLUDER, _OBJECT = 0, 1, 10, 100
 _OURS = ("train", "validation", "dev", "test", "dev_ids.txt", "test_ids.txt")
+_LABELS = ("block", "floor", "movement", "objects", "occluded", "possible", "scene", "splices")
+_NEEDED = {*(f"labels/{name}" for name in _LABELS), "objects/color", "objects/size", "series/occluders", "series/shapes"}
+"""What the folders tell of a film, beside what is known of any."""
 
 
 def export_intphys(
@@ -76,6 +79,8 @@ def export_intphys(
     known = isinstance(source.recipe, OcclusionConfig)
     fix = "make some with `videopred generate occlusion`"
     check.require_sound(known, "DATA", "hold clips of the occlusion world", f"those of {source.name}", fix)
+    missing = ", ".join(sorted(_NEEDED.difference(source.truth)))
+    check.require_sound(not missing, "DATA", "hold the whole truth", f"{source.path} without {missing}", f"{fix} again")
     parts = source.parts if part is None else {part: source.count(part)}
     must, got = "be left out where no part test is written", ", ".join(parts)
     check.require("test" in parts or not unlabelled, "--unlabelled", must, f"it beside {got}", "leave it out")

@@ -14,9 +14,12 @@ def own_array(argument: str, file: "h5py.File", name: str) -> "h5py.Dataset":
     Of a virtual data set, HDF5 reads what lies in a file that is not there as zeros, and says nothing.
 
     Raises:
-        FaultyFileError: they lie in other files, by an external link, as a virtual data set or in external storage.
+        FaultyFileError: they lie in other files, by an external link, as a virtual data set or in external storage; or
+            a group or a single number stands in the array's place.
     """
     array = cast("h5py.Dataset", file[name])
+    axes, fix = getattr(array, "shape", ()), "make the file again, or mend it where it comes from"
+    check.require_sound(bool(axes), argument, "hold arrays", f"{name} in {file.filename}, which is none", fix)
     inside = array.file.filename == file.filename and not array.is_virtual and not array.external
     got, fix = f"values of {name} in other files than {file.filename}", "copy them into one file"
     check.require_sound(inside, argument, "hold its own values", got, f"{fix}, with h5py as new[name] = old[name][:]")
