@@ -45,7 +45,13 @@ from videopred.files import whole_folder
 _WALLS, _FLOOR, _OCCLUDER, _OBJECT = 0, 1, 10, 100
 _OURS = ("train", "validation", "dev", "test", "dev_ids.txt", "test_ids.txt")
 _LABELS = ("block", "floor", "movement", "objects", "occluded", "possible", "scene", "splices")
-_NEEDED = {*(f"labels/{name}" for name in _LABELS), "objects/color", "objects/size", "series/occluders", "series/shapes"}
+_NEEDED = {
+    *(f"labels/{name}" for name in _LABELS),
+    "objects/color",
+    "objects/size",
+    "series/occluders",
+    "series/shapes",
+}
 """What the folders tell of a film, beside what is known of any."""
 
 

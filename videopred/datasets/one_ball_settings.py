@@ -72,6 +72,12 @@ class MotionConfig(OneBallSettings):
         """Whether pixels are only on or off."""
         return True
 
+    @property
+    def unused(self) -> dict[str, str]:
+        beside = f"--modes {' '.join(self.modes)}"
+        settings = {"accelerate": ["acceleration"], "constant": ["constant_speed"], "walk": ["walk_speed", "turn"]}
+        return {name: beside for mode, names in settings.items() if mode not in self.modes for name in names}
+
     @model_validator(mode="after")
     def _motion_stays_inside(self) -> "MotionConfig":
         room = min(self.room)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from videopred import check, check_path
 from videopred.models.intervention_settings import Intervention
-from videopred.rendering import OF_ALL_CLIPS, OF_SEVERAL_MODELS
+from videopred.rendering import OF_ALL_CLIPS, OF_SEVERAL_MODELS, ROWS, rows_in
 from videopred.rendering.settings import ClipChoice, PictureConfig, is_file_name
 
 USUAL_CLIPS = 3
@@ -15,10 +15,18 @@ def check_intervention(intervention: Intervention, picture: PictureConfig, horiz
     """Refuse an intervention that would do nothing, or that what is drawn does not show.
 
     Raises:
-        ValueError: a figure under an intervention, or a beginning without one or after the rollout.
+        ValueError: a figure under an intervention, or rows of which it changes none, or a beginning without one or after
+            the rollout.
     """
     fits, fix = picture.figure is None or intervention.idle, "a figure draws the untouched model"
     check.require(fits, "--figure", "be left out with an intervention", picture.figure, fix)
+    if picture.rows is not None and not intervention.idle:
+        # What a model did is drawn twice, untouched and changed; its prediction is not.
+        showing = [name for name, row in ROWS.items() if set(row.needs).difference({"masks of objects"})]
+        must = f"name any of {', '.join(showing)} with an intervention"
+        fix = "the others are of the untouched model: add changed, or leave the intervention out"
+        shown = not set(showing).isdisjoint(rows_in(picture.rows))
+        check.require(shown, "--rows", must, picture.rows, fix)
     intervention.check_beginning(horizon)
 
 
