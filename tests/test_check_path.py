@@ -59,7 +59,8 @@ def test_what_is_gone_on_with_must_be_there(tmp_path):
 
 
 def test_of_runs_from_several_seeds_one_must_be_named(tmp_path):
-    (tmp_path / "seeds.json").touch()
+    for name in ("seeds.json", "seed-5.md", "seed-5.safetensors"):
+        (tmp_path / name).touch()
     for made, named in ((None, "seed-0"), ("seed-5", "seed-5"), ("seed-10", f"seed-5, {tmp_path}/seed-10")):
         if made:
             (tmp_path / made).mkdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred.check import complaint, require, require_kind
-from videopred.run_files import EXPORT, SETTINGS, SUMMARY, looks_like_run
+from videopred.run_files import EXPORT, SETTINGS, SUMMARY, is_seed_folder, looks_like_run
 from videopred.spelling import nearest_path, nearest_run
 from videopred.systems import shell_quoted
 from videopred.typed_commands import typed_command
@@ -156,7 +156,8 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
         return run
     must = "be a run folder with a settings.json"
     if (run / SUMMARY).is_file():
-        there = sorted(run.glob("seed-*"), key=lambda seed: (len(seed.name), seed.name))  # seed-2 before seed-10
+        there = [seed for seed in run.glob("seed-*") if is_seed_folder(seed.name)]
+        there.sort(key=lambda seed: (len(seed.name), seed.name))  # seed-2 before seed-10
         fix = f"give one of them: {', '.join(map(str, there or [run / 'seed-0']))}"
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs from several seeds", fix))
     fix = "give a folder that `videopred train` wrote, as `videopred runs` lists them, or a file of `videopred export`"

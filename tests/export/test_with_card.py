@@ -164,6 +164,14 @@ def test_how_it_was_trained_is_told_where_a_command_of_ours_did(place, command, 
     assert [words for words in commands_of(card) if words[0] not in ("generate", "evaluate", "render")] == told
 
 
+def test_how_it_was_trained_is_told_of_clips_that_are_called_otherwise_now(place):
+    path = Path("models/mine/run.json")
+    learned = Path(json.loads(path.with_name("settings.json").read_text())["data"]["path"])
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"command": f"videopred train {learned.name}"}))
+    card = export_with_card(path.parent, data=shutil.copy(learned, "renamed.h5"))[1]
+    assert ["train", "datasets/renamed.h5"] in commands_of(card)
+
+
 def test_clips_that_it_did_not_learn_from_are_told_apart(place):
     """Also where they are called alike: the training command does not name what the card's first command makes."""
     path = Path("models/mine/run.json")
@@ -265,7 +273,7 @@ def test_the_card_of_a_run_that_was_stopped_says_so(place):
     assert ".h5 --updates 2\n" in best
     (run / "checkpoints/best.ckpt").unlink()
     last = export_with_card(run, overwrite=True)[1].read_text()
-    assert "The weights are those of the last update, before the first validation." in last
+    assert "The weights are those of the last update." in last
 
 
 @pytest.mark.parametrize("stamp", [None, " after 1 updates"])

@@ -167,7 +167,8 @@ def _origin(of: Described) -> Iterator[str]:
 
 def _training(of: Described) -> Iterator[str]:
     record, training = of.export.record, of.config.training
-    learned_from = "" if of.other_clips else str(of.file.path)
+    data = of.config.data
+    learned_from = "" if of.other_clips or data is None else data.path  # the file may be called otherwise now
     if words := training_words(record.get("command", ""), learned_from, of.data_path):
         yield _shell(words)
     learned = updates_learned(record)
@@ -181,7 +182,7 @@ def _training(of: Described) -> Iterator[str]:
     if "device" in record:
         told.append(f"on {record['device']}, {counted(record.get('threads', 1), 'thread')}")
     last = "checkpoint" in record  # a card is of the best one, if there is one
-    weights = "last update, before the first validation" if last else "lowest validation loss"
+    weights = "last update" if last else "lowest validation loss"
     yield f"{', '.join(told)}. The weights are those of the {weights}."
     known = {"Machine": record.get("machine"), "Python": record.get("python"), **record.get("versions", {})}
     known["commit"] = record.get("commit")

@@ -15,7 +15,7 @@ def check_intervention(intervention: Intervention, picture: PictureConfig, horiz
     """Refuse an intervention that would do nothing, or that what is drawn does not show.
 
     Raises:
-        ValueError: a figure under an intervention, or rows of which it changes none, or a beginning without one or after
+        ValueError: a figure under an intervention, rows of which it changes none, or a beginning without one or after
             the rollout.
     """
     fits, fix = picture.figure is None or intervention.idle, "a figure draws the untouched model"
