@@ -1,5 +1,8 @@
 """The record of a run: what it says to all who read it."""
 
+import json
+import re
+
 import pytest
 
 from videopred.check import FaultyFileError
@@ -15,6 +18,15 @@ def test_without_a_record_nothing_is_told(tmp_path):
 def test_a_damaged_record_is_named(tmp_path, content):
     (tmp_path / "run.json").write_bytes(content)
     with pytest.raises(FaultyFileError, match=r"run\.json must hold JSON, got something else; restore it, or delete"):
+        read_record(tmp_path)
+
+
+@pytest.mark.parametrize("odd", [{"command": ["a"]}, {"data": "two.h5"}, {"seconds": "2"}, {"state": None}])
+def test_what_is_of_another_kind_is_named(tmp_path, odd):
+    ((name, value),) = odd.items()
+    (tmp_path / "run.json").write_text(json.dumps({"started": "then", "data": None, "saved": 3} | odd))
+    told = re.escape(f"run.json must hold the record of a run, got {name} {value!r}; restore it, or delete it")
+    with pytest.raises(FaultyFileError, match=told):
         read_record(tmp_path)
 
 

@@ -7,10 +7,19 @@ on: it keeps the damaged file beside, says so, and begins a record with a stamp 
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
+from videopred import check
 from videopred.files import read_json
 from videopred.run_files import RECORD
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("command", "finished", "started", "state"), (str,)),
+    **dict.fromkeys(("cpu_seconds", "seconds", "threads"), (int, float)),
+    **{"data": (dict, NoneType), "resumed": (list,), "versions": (dict,)},
+}
+"""Name -> what stands under it, if anything does."""
 
 
 def read_record(run: Path) -> dict[str, Any]:
@@ -22,7 +31,12 @@ def read_record(run: Path) -> dict[str, Any]:
     path = run / RECORD
     if not path.is_file():
         return {}
-    return read_json(path, "restore it, or delete it, and nothing is told of how the run went")
+    fix = "restore it, or delete it, and nothing is told of how the run went"
+    record = read_json(path, fix)
+    known = {name: record[name] for name in _KINDS if name in record}
+    odd = [f"{name} {value!r}" for name, value in known.items() if not isinstance(value, _KINDS[name])]
+    check.require_sound(not odd, str(path), "hold the record of a run", ", ".join(odd), fix)
+    return record
 
 
 def updates_saved(record: Mapping[str, Any]) -> int | None:

@@ -185,7 +185,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"no {path.name} in it")
     try:
-        return read_json(path)
+        return read_record(path.parent) if path.name == RECORD else read_json(path)
     except check.FaultyFileError:
         raise ValueError(f"{path.name} is not what was written there") from None
 
