@@ -77,6 +77,18 @@ def test_a_home_folder_that_no_shell_has_put_there_is_refused(tmp_path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("words", "argument"),
+    [("generate balls4 --out=", "--out"), ("generate balls4 --out ''", "--out"), ("inspect ''", "a path")],
+)
+def test_an_empty_path_is_refused(tmp_path, monkeypatch, words, argument):
+    """Such as a variable of a shell that nobody has set: the path of no name would be the folder that one is in."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"^{argument} must have a value, got an empty one; give one, or leave it out"):
+        cli.run(shlex.split(words))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_name_may_begin_with_a_tilde(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("~b.h5").write_text("no data")

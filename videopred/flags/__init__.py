@@ -54,7 +54,7 @@ def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str,
 
     keep.__signature__ = signature(command)  # type: ignore[attr-defined]
     keep.__annotations__, keep.__doc__ = {**command.__annotations__, **_without_default_shown(command)}, command.__doc__
-    _check_no_tilde(words)
+    _check_words(words)
     parse = partial(tyro.cli, keep, prog=f"videopred {name}", registry=VALUES)
     for_help = (FlagCreatePairsOff,)  # a switch can be said either way, but what changes it is all that help shows
     asked_for_help = not {"-h", "--help"}.isdisjoint(words)
@@ -77,11 +77,14 @@ def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str,
     return kwargs
 
 
-def _check_no_tilde(words: Sequence[str]) -> None:
-    """Refuse ~ where a shell leaves it, as behind `--out=`: libraries differ in whether it is a folder's name."""
+def _check_words(words: Sequence[str]) -> None:
+    """Refuse ~ where a shell leaves it, as behind `--out=`: libraries differ in whether it is a folder's name. And what
+    a variable leaves that is empty, as the path of no name is the folder that one is in."""
     for before, word in pairwise(["", *words]):
-        flag, _, value = word.partition("=") if word.startswith("--") else (before, "", word)
-        check_path.no_tilde(flag if flag.startswith("-") else "a path", value)
+        flag, equals, value = word.partition("=") if word.startswith("--") else (before, "=", word)
+        argument = flag if flag.startswith("-") else "a path"
+        check_path.no_tilde(argument, value)
+        check.require(bool(value) or not equals, argument, "have a value", "an empty one", "give one, or leave it out")
 
 
 def _check_once(given: Mapping[str, Any], words: Sequence[str]) -> None:
