@@ -207,6 +207,7 @@ def test_truth_of_unknown_shape_is_left_out(tmp_path):
         training__velocities=np.zeros((7, 5, 2, 2)),  # clips first
         training__labels__kind=np.arange(7),
         training__labels__kinds=np.arange(5),
+        training__rate=25.0,
     )(tmp_path / "x.h5")
     file = ClipFile(tmp_path / "x.h5")
     assert file.truth == ("labels/kind", "positions")

@@ -143,7 +143,7 @@ class ClipFile(ClipSource):
             if place not in self._arrays:
                 self._arrays[place] = own_array("DATA", file, place)
             array = self._arrays[place]
-            there = array.shape[int(has_time(name))]
+            there = array.shape[int(has_time(name))] if array.ndim > has_time(name) else 0
             self._require_whole(stop <= there, f"{there} instead of {stop} rows or more of {name} of {part}")
             clips = np.s_[frames, start:stop] if has_time(name) else np.s_[start:stop]
             times = (len(range(*frames.indices(array.shape[0]))),) if has_time(name) else ()

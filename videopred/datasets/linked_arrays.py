@@ -15,11 +15,11 @@ def own_array(argument: str, file: "h5py.File", name: str) -> "h5py.Dataset":
 
     Raises:
         FaultyFileError: they lie in other files, by an external link, as a virtual data set or in external storage; or
-            a group or a single number stands in the array's place.
+            a group stands in the array's place.
     """
     array = cast("h5py.Dataset", file[name])
-    axes, fix = getattr(array, "shape", ()), "make the file again, or mend it where it comes from"
-    check.require_sound(bool(axes), argument, "hold arrays", f"{name} in {file.filename}, which is none", fix)
+    is_array, fix = hasattr(array, "shape"), "make the file again, or mend it where it comes from"
+    check.require_sound(is_array, argument, "hold arrays", f"{name} in {file.filename}, which is a group", fix)
     inside = array.file.filename == file.filename and not array.is_virtual and not array.external
     got, fix = f"values of {name} in other files than {file.filename}", "copy them into one file"
     check.require_sound(inside, argument, "hold its own values", got, f"{fix}, with h5py as new[name] = old[name][:]")
