@@ -110,7 +110,7 @@ def test_pictures_are_of_two_clips_or_as_many_as_there_are(frames, tmp_path, dra
 
 
 def test_what_a_user_has_set_for_figures_ends_no_training(frames, tmp_path, drawn):
-    in_style("TeX", lambda: look(WatchClips(frames, CONTEXT, 1), learner("rims"), tmp_path, 0))
+    in_style(lambda: look(WatchClips(frames, CONTEXT, 1), learner("rims"), tmp_path, 0))
     assert len(drawn) == 6
 
 
