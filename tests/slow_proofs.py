@@ -15,4 +15,4 @@ def slow(*cases: Any) -> list[Any]:
 
 FIRST = ("rims", "scoff", "brims", "rmc", "transformer")
 EACH_CORE = [*FIRST, *slow(*(core for core in CORES if core not in FIRST))]
-"""Names of all cores, RIMs first; where they differ in kind, the tests take one."""
+"""Names of all cores; the tests try one of each kind, RIMs first."""
