@@ -51,7 +51,7 @@ def test_who_follows_the_card_gets_its_scores(name, tmp_path, monkeypatch, capsy
     monkeypatch.chdir(tmp_path)
     Path("models").mkdir()
     shutil.copy(MODELS / f"{name}.safetensors", "models")
-    make, evaluate, *_ = commands_of(MODELS / f"{name}.md")
+    make, *_, evaluate = commands_of(MODELS / f"{name}.md")
     for words in ([re.sub(r"^train=\d+", "train=20", word) for word in make], evaluate):
         cli.run(words)
     printed, told = (

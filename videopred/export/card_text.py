@@ -150,8 +150,7 @@ def _use(of: Described) -> Iterator[str]:
     core: Any = of.config.model.core
     needs = f", where Python can import the core `{core.source}`" if core.kind == "own" else ""
     yield f"In a clone of the repository, or in any folder whose `models/` holds this export{needs}:"
-    words = (of.export_path, of.data_path, *of.given_words)
-    yield _shell(of.generate_command, ("evaluate", *words), ("render", *words))
+    yield _shell(of.generate_command, ("render", of.export_path, of.data_path, *of.given_words))
     yield (
         "The first command makes the clips, byte for byte. Fewer training clips will do: they only calibrate trivial "
         "baselines. `videopred train DATA --init-from` starts from these weights."
