@@ -174,8 +174,8 @@ def test_scenes_at_once_change_nothing(films):
 
 def test_a_folder_gives_what_its_file_gives(few):
     folder = few.parent / "folder"
-    theirs = plausibility(Repeating(), folder, PlausibilityConfig(every=1, resamples=20))
-    ours = plausibility(Repeating(), few, PlausibilityConfig(resamples=20))
+    theirs = plausibility(Repeating(), folder, PlausibilityConfig(every=1, resamples=40))
+    ours = plausibility(Repeating(), few, PlausibilityConfig(resamples=40))
     order = np.argsort(ours.scenes.conditions["block"], kind="stable")
     np.testing.assert_array_equal(theirs.surprise, ours.surprise[order])
     np.testing.assert_array_equal(theirs.differs, ours.differs[order])
@@ -191,7 +191,7 @@ def test_without_labels_there_are_scores_but_no_errors(few):
     found = plausibility(Repeating(), folder, PlausibilityConfig(every=1))
     assert found.errors == {"mean": [], "max": [], "matched": []}
     assert "no labels say which films are possible" in found.table()
-    known = plausibility(Repeating(), few, PlausibilityConfig(resamples=1))
+    known = plausibility(Repeating(), few, PlausibilityConfig(resamples=40))
     order = np.argsort(known.scenes.conditions["block"], kind="stable")
     np.testing.assert_array_equal(found.plausible["mean"].films, known.plausible["mean"].films[order])
     ours, theirs = (dict(line.split() for line in scores.answers().splitlines()) for scores in (known, found))
@@ -207,7 +207,7 @@ def test_labels_are_heard_where_films_are_judged():
     names = [[f"scene/{film}" for film in range(4)]]
     possible = np.array([[True, True, False, False]])
     films = Quadruplets(Path("here"), "test", names, names, possible, {}, None, 1, 5, lambda scene: shown)
-    asked = PlausibilityConfig(aggregates=("mean",), resamples=1)
+    asked = PlausibilityConfig(aggregates=("mean",), resamples=40)
     found = judge_scorer(lambda film: torch.zeros(4, 4, dtype=torch.float64), films, asked)
     np.testing.assert_array_equal(found.differs[0], [[False, True, False, False]] * 4)
 
@@ -251,7 +251,7 @@ def test_saved_scores_are_scored_again_alike(data, films, tmp_path):
 
 
 def test_what_was_drawn_of_earlier_scores_goes_with_them(data, films, tmp_path):
-    asked = PlausibilityConfig(resamples=2)
+    asked = PlausibilityConfig(resamples=40)
     found = judge_scorer(hashed, films, asked)
     found.save(tmp_path / "here")
     for name in ("scene-1.png", "scene-12.gif", "scene-of-mine.png", "scene-2-mine.png"):
@@ -263,7 +263,7 @@ def test_what_was_drawn_of_earlier_scores_goes_with_them(data, films, tmp_path):
 
 
 def test_saving_over_earlier_scores_leaves_what_was_written_anew(films, tmp_path):
-    found = judge_scorer(hashed, films, PlausibilityConfig(resamples=2))
+    found = judge_scorer(hashed, films, PlausibilityConfig(resamples=40))
     found.save(tmp_path)
     (tmp_path / "scene-3.gif").write_bytes(b"")
     written = found.save(tmp_path, overwrite=True)
@@ -281,7 +281,7 @@ def test_films_may_be_scored_by_their_folders_and_named_by_a_file(few, tmp_path)
     numbered = [(name, scene, film) for scene, of in enumerate(films.folders) for film, name in enumerate(of)]
     lines = [f"{name} {0.1 * scene + 0.01 * film}" for name, scene, film in numbered]
     (tmp_path / "answer.txt").write_text("\n".join(lines) + "\n")
-    asked = PlausibilityConfig(resamples=2, film_names=tmp_path / "ids.txt")
+    asked = PlausibilityConfig(resamples=40, film_names=tmp_path / "ids.txt")
     found = score_file(tmp_path / "answer.txt", tmp_path / "folder", asked)
     np.testing.assert_allclose(found.plausible["given"].films, 0.1 * np.arange(5)[:, None] + 0.01 * np.arange(4))
     assert sorted(name for of in found.scenes.names for name in of) == sorted(ids.split())
@@ -290,7 +290,7 @@ def test_films_may_be_scored_by_their_folders_and_named_by_a_file(few, tmp_path)
 def test_intervals_are_drawn_by_the_seed(few):
     told = [
         judge_scorer(
-            lit, open_quadruplets(few), PlausibilityConfig(aggregates=("max",), resamples=30, seed=seed)
+            lit, open_quadruplets(few), PlausibilityConfig(aggregates=("max",), resamples=40, seed=seed)
         ).errors
         for seed in (0, 1, 0)
     ]
@@ -319,7 +319,7 @@ def test_json_and_csv_say_the_same(films):
 
 
 def test_the_function_is_public(data):
-    found = videopred.plausibility(Repeating(), data, PlausibilityConfig(aggregates=("max",), resamples=1))
+    found = videopred.plausibility(Repeating(), data, PlausibilityConfig(aggregates=("max",), resamples=40))
     assert list(found.errors) == ["max"]
     assert callable(videopred.plausibility)
 

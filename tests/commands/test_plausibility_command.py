@@ -95,33 +95,33 @@ def test_a_run_that_is_not_finished_is_said_to_be_so(place, tmp_path, monkeypatc
 def test_settings_reach_the_scores(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = f"plausibility {place / 'gru'} {place / 'intphys'} --json --out here --device cpu"
-    assert run(f"{words} --aggregates max --surprise kl --burn-in 4 --every 3 --resamples 7 --seed 2") == 0
+    assert run(f"{words} --aggregates max --surprise kl --burn-in 4 --every 3 --resamples 47 --seed 2") == 0
     told = json.loads(capfd.readouterr().out)
     assert told["settings"] == {
         "data": str(place / "intphys"), "run": str(place / "gru"), "part": "dev", "surprise": "kl", "burn_in": 4,
-        "every": 3, "resamples": 7, "seed": 2,
+        "every": 3, "resamples": 47, "seed": 2,
     }  # fmt: skip
     assert list(told["errors"]) == ["max"]
 
 
 def test_settings_of_the_intervals_reach_scores_made_elsewhere(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    words = f"plausibility --scores {place / 'answer.txt'} {place / 'films.h5'} --json --resamples 7 --seed 2"
+    words = f"plausibility --scores {place / 'answer.txt'} {place / 'films.h5'} --json --resamples 47 --seed 2"
     assert run(words) == 0
     settings = json.loads(capfd.readouterr().out)["settings"]
-    assert (settings["resamples"], settings["seed"]) == (7, 2)
+    assert (settings["resamples"], settings["seed"]) == (47, 2)
 
 
 def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    words = f"plausibility {place / 'both'} {place / 'films.h5'} --resamples 3"
+    words = f"plausibility {place / 'both'} {place / 'films.h5'} --resamples 43"
     assert run(f"{words} --json") == 0
     told = json.loads(capfd.readouterr().out)
     alone = {}
     for seed in ("seed-2", "seed-10"):
         kept = json.loads(Path(f"eval/both/{seed}/films/plausibility.json").read_text())
         assert kept == told["runs"][seed]
-        assert run(f"plausibility {place / 'both' / seed} {place / 'films.h5'} --resamples 3 --json --out {seed}") == 0
+        assert run(f"plausibility {place / 'both' / seed} {place / 'films.h5'} --resamples 43 --json --out {seed}") == 0
         alone[seed] = json.loads(capfd.readouterr().out)["errors"]
         assert alone[seed] == kept["errors"]
     for aggregate, rows in told["over_seeds"].items():
@@ -154,7 +154,7 @@ def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_pa
     assert run(f"{words} --out here --draw 1") == 0
     out = capfd.readouterr().out
     assert out.endswith("wrote here/plausibility-over-seeds.json\nwrote here/plausibility-over-seeds.csv\n")
-    asked = "part test, surprise bce, burn-in 1, every 1, resamples 3, seed 0"
+    asked = "part test, surprise bce, burn-in 1, every 1, resamples 43, seed 0"
     assert out.startswith(f"both on films.h5: 3 scenes of four films; {asked}; mean of 2 seeds\n")
     absolute = told["over_seeds"]["mean"][0]["absolute"]
     line = next(line for line in out.splitlines() if line.startswith("all "))
@@ -167,12 +167,12 @@ def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_pa
 @pytest.mark.slow
 def test_several_models_are_judged_each_and_held_against_the_first(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    words = f"plausibility {place / 'gru'} {place / 'both'} {place / 'films.h5'} --resamples 3"
+    words = f"plausibility {place / 'gru'} {place / 'both'} {place / 'films.h5'} --resamples 43"
     assert run(f"{words} --json") == 0
     told = json.loads(capfd.readouterr().out)
     alone = {}
     for name in ("gru", "both"):
-        assert run(f"plausibility {place / name} {place / 'films.h5'} --resamples 3 --json --out alone/{name}") == 0
+        assert run(f"plausibility {place / name} {place / 'films.h5'} --resamples 43 --json --out alone/{name}") == 0
         alone[name] = json.loads(capfd.readouterr().out)
         alone[name].pop("files")
     assert told["models"] == alone

@@ -256,6 +256,7 @@ def test_what_cannot_be_aggregated():
         ({"aggregates": ("max", "max")}, "--aggregates must name each once, got max twice"),
         ({"aggregates": ()}, "--aggregates must have at least 1 item"),
         ({"burn_in": 0}, "--burn-in must be greater than 0, got 0"),
+        ({"resamples": 39}, "--resamples must be greater than or equal to 40, got 39"),
         ({"surprise": "mae"}, "--surprise must be 'bce', 'kl' or 'mse', got 'mae'"),
     ],
 )

@@ -53,7 +53,7 @@ def place(tmp_path_factory) -> Path:
 
 def judged(path: Path, **more: int) -> tuple[PlausibilityScores, Quadruplets]:
     films = open_quadruplets(path, height=HEIGHT, width=WIDTH, every=more.pop("every", 1))
-    return judge_scorer(moving, films, PlausibilityConfig(resamples=1, **more)), films
+    return judge_scorer(moving, films, PlausibilityConfig(resamples=40, **more)), films
 
 
 def has(image: np.ndarray, color: tuple[int, int, int]) -> bool:
@@ -87,7 +87,7 @@ def test_the_possible_film_comes_first_whichever_its_number(place):
     order = [3, 0, 2, 1]  # in our files possible films have the lower numbers of their pairs
     assert films.possible is not None
     mixed = replace(films, read=lambda scene: films.read(scene)[order], possible=films.possible[:, order])
-    for pair in pairs_of(judge_scorer(moving, mixed, PlausibilityConfig(resamples=1)), mixed, 1):
+    for pair in pairs_of(judge_scorer(moving, mixed, PlausibilityConfig(resamples=40)), mixed, 1):
         first, second = (int(name.removeprefix("film ").partition(",")[0]) - 1 for name in pair.names)
         assert (mixed.possible[1, first], mixed.possible[1, second]) == (True, False)
         np.testing.assert_array_equal(pair.shown, mixed.read(1)[[first, second]])

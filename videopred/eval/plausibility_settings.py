@@ -32,8 +32,8 @@ class PlausibilityConfig(Settings):
     """Text file with the names of an IntPhys folder's films in answers; default: dev_ids.txt beside dev, if any."""
     scenes_at_once: PositiveInt = 4
     """Scenes judged together; changes memory and speed, and scores by rounding alone."""
-    resamples: PositiveInt = 1000
-    """Resamples of the scenes for the 95 % intervals of absolute errors."""
+    resamples: Annotated[int, Field(ge=40)] = 1000  # of fewer, none would lie beyond a 95 % interval
+    """Resamples of the scenes for the 95 % intervals of absolute errors, at least 40."""
     seed: NonNegativeInt = 0
     """Random seed of the resamples."""
 
