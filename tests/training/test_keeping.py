@@ -2,6 +2,7 @@
 on the disk whole or not at all.
 """
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +210,13 @@ def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path):
         AtomicIO().save_checkpoint({"update": 2, "weights": torch.zeros(1000)}, path)
     assert torch.load(path, weights_only=True) == {"update": 1}
     assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"]
+
+
+def test_no_checkpoint_goes_through_the_temporary_folder(tmp_path, monkeypatch):
+    """It may be on another disk, and smaller than a checkpoint."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    AtomicIO().save_checkpoint({"update": 3}, tmp_path / "last.ckpt")
+    assert torch.load(tmp_path / "last.ckpt", weights_only=True) == {"update": 3}
 
 
 def test_lightning_saves_through_it(tmp_path):

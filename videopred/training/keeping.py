@@ -8,10 +8,12 @@ update-0001000.ckpt every `keep_every` updates
 
 import shutil
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import lightning
+import torch
 from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 
@@ -115,9 +117,11 @@ class KeepCheckpoints(Checkpoint):
 class AtomicIO(TorchCheckpointIO):
     """Writes beside the final name, then renames: a killed process never leaves half a checkpoint.
 
-    Lightning's own way moves a file from the temporary folder, which is a copy when that is another disk.
+    Lightning's own way goes through the temporary folder, which may be another disk, and too small.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        content = BytesIO()  # to a full disk, torch says less than Python does
+        torch.save(checkpoint, content)
         with whole_file(Path(path)) as partial:
-            super().save_checkpoint(checkpoint, partial, storage_options)
+            partial.write_bytes(content.getbuffer())
