@@ -49,7 +49,7 @@ ROOMS: dict[str, set[str]] = {
     "user_errors": set(),
     "amounts": set(),
     "printable": set(),
-    "interrupt": set(),
+    "interrupt": {"systems"},
     "flags": SHARED | {"flags", "models", "experiments", "training", "weights"},
     "experiments": SHARED | {*SHELVES, "command_lines", "experiments"},
     "datasets": SHARED | {"child_process", "datasets", "processes"},

@@ -38,6 +38,7 @@ from videopred.commands import (
 )
 from videopred.datasets import DATASETS, read_recipe
 from videopred.flags import model_flags
+from videopred.interrupt import as_ctrl_c
 from videopred.printable import printable_lines
 
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
@@ -89,7 +90,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     _set_up()
     try:
         try:
-            run(list(sys.argv[1:] if argv is None else argv))
+            with as_ctrl_c():  # SIGTERM, too, as of `kill`: what is half written goes away
+                run(list(sys.argv[1:] if argv is None else argv))
         finally:  # here, where it is known what to say if nobody reads on; also behind help, which exits by itself
             sys.stdout.flush()
     except KeyboardInterrupt as interrupt:

@@ -2,18 +2,18 @@
 
 import signal
 import threading
-from collections.abc import Sequence
 from typing import Any, Literal
+
+from videopred.systems import stop_signals
 
 
 class HeldInterrupt:
-    """Within it Ctrl-C only sets `asked`; whoever works there looks at it where stopping does no harm.
+    """Within it Ctrl-C and `stop_signals` only set `asked`; who works there looks at it where stopping does no harm.
 
     Outside the main thread, where Python forbids to listen, it does nothing; handlers that are not Python's stay.
 
     Args:
         urgent: a second Ctrl-C raises KeyboardInterrupt at once; else it is held as well.
-        also: other signals that are held in the same way.
         at_first: what is done with signals until `listen` is called: hold; raise KeyboardInterrupt at once, besides
             setting `asked`, as what is raised while an object ends is lost; or leave them to the system.
 
@@ -26,12 +26,11 @@ class HeldInterrupt:
         self,
         *,
         urgent: bool = False,
-        also: Sequence[signal.Signals] = (),
         at_first: Literal["hold", "raise", "system"] = "hold",
     ) -> None:
         self.asked, self.heard, self._urgent = False, "", urgent
         self._at_first = {"hold": self._hear, "raise": self._raise, "system": signal.SIG_DFL}[at_first]
-        self._signals = (signal.SIGINT, *also)
+        self._signals = (signal.SIGINT, *stop_signals())
 
     def stop_if_asked(self) -> None:
         """Raise KeyboardInterrupt if somebody asked to stop."""
@@ -68,6 +67,11 @@ class HeldInterrupt:
     def _raise(self, number: int, frame: Any) -> None:
         self._hear(number, frame)
         raise KeyboardInterrupt
+
+
+def as_ctrl_c() -> HeldInterrupt:
+    """Within it SIGTERM, SIGUSR1 and SIGHUP raise KeyboardInterrupt, as Ctrl-C does."""
+    return HeldInterrupt(at_first="raise")
 
 
 def stop_if_lost() -> None:

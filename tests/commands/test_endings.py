@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tomllib
@@ -17,10 +18,11 @@ from command_line import LEARNING, core_flags, run
 
 import videopred
 from videopred import __main__ as entry
-from videopred import cli, demo, systems
+from videopred import cli, demo, interrupt, systems
 from videopred.cli import COMMANDS, main
 from videopred.commands import training
-from videopred.files import write_text
+from videopred.files import whole_file, write_text
+from videopred.systems import stop_signals
 
 
 def test_an_interrupted_command_ends_with_130(monkeypatch, capfd):
@@ -29,6 +31,27 @@ def test_an_interrupted_command_ends_with_130(monkeypatch, capfd):
 
     monkeypatch.setitem(COMMANDS, "list", interrupted)
     assert run("list") == 130
+    assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is intact\n")
+
+
+@pytest.mark.parametrize("number", stop_signals(), ids=lambda one: one.name)
+def test_what_asks_to_stop_is_as_ctrl_c(monkeypatch, capfd, tmp_path, number):
+    """So that what is half written goes away."""
+
+    def stopped() -> None:
+        with whole_file(tmp_path / "a.json") as partial:
+            partial.write_text("{")
+            signal.raise_signal(number)
+
+    monkeypatch.setitem(COMMANDS, "list", stopped)
+    passed_on, before = [], signal.signal(number, lambda *anything: passed_on.append(number))
+    try:
+        assert run("list") == 130
+        signal.raise_signal(number)
+    finally:
+        signal.signal(number, before)
+    assert passed_on == [number]
+    assert not list(tmp_path.iterdir())
     assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is intact\n")
 
 
@@ -97,6 +120,7 @@ def test_on_windows_a_refusal_may_be_of_what_is_open(monkeypatch, capfd):
 
     monkeypatch.setitem(COMMANDS, "list", refused)
     monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(interrupt, "stop_signals", lambda: ())  # Windows has others
     assert run("list") == 1
     said = "run/last.ckpt -> run/previous.ckpt must be accessible, got Access is denied; close what has it open, or "
     assert capfd.readouterr().err == f"videopred: {said}{ACCESS}\n"

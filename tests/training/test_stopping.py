@@ -22,7 +22,7 @@ from training_runs import equal, learner, load, weights
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
 from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
-from videopred.interrupt import HeldInterrupt
+from videopred.interrupt import HeldInterrupt, as_ctrl_c
 from videopred.rollout import roll_out
 from videopred.settings import ComputeConfig, seconds_of
 from videopred.training import course
@@ -30,7 +30,7 @@ from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.run import resume, train
-from videopred.training.stopping import StopSigns, TimeLimit, as_ctrl_c
+from videopred.training.stopping import StopSigns, TimeLimit
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
 
@@ -330,7 +330,7 @@ def test_a_signal_that_is_not_python_s_is_left_alone(monkeypatch):
     of = signal.getsignal
     before = [of(number) for number in (signal.SIGINT, signal.SIGTERM)]
     monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGTERM else of(number))
-    with HeldInterrupt(also=(signal.SIGTERM,)) as held:
+    with HeldInterrupt() as held:
         assert of(signal.SIGTERM) is before[1]
         signal.raise_signal(signal.SIGINT)
         assert held.heard == "SIGINT"

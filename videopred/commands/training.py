@@ -34,7 +34,6 @@ from videopred.training.places import (
     to_replace,
     usual_folder,
 )
-from videopred.training.stopping import as_ctrl_c
 from videopred.typed_commands import typed_command
 
 if TYPE_CHECKING:
@@ -162,8 +161,7 @@ def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     runs = [run_of(run, seed) for seed in seeds_of(run)] if several else [run]
     unfinished = not all(map(is_finished, runs)) or (several and bool(to_replace(run)))
     go_on = resume_seeds if several else resume
-    with as_ctrl_c():
-        go_on(run, data=data, progress=True, **learning._asdict())
+    go_on(run, data=data, progress=True, **learning._asdict())
     return unfinished
 
 
@@ -187,10 +185,9 @@ def _learn(data: Path, seeds: Sequence[int] | None, learning: _Learning, run: di
     from videopred.training.run import train
     from videopred.training.seeds import train_seeds
 
-    with as_ctrl_c():
-        if seeds is None:
-            return train(data, progress=True, **learning._asdict(), **run)
-        return train_seeds(data, seeds, progress=True, **learning._asdict(), **run)
+    if seeds is None:
+        return train(data, progress=True, **learning._asdict(), **run)
+    return train_seeds(data, seeds, progress=True, **learning._asdict(), **run)
 
 
 def _prepare(

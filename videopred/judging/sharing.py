@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import distributed
 
+from videopred.interrupt import HeldInterrupt
 from videopred.processes import check_meeting_place, my_place
 from videopred.slurm import my_task
 
@@ -61,15 +62,20 @@ def sharing() -> Iterator[Share]:
     if processes == 1:
         yield Share()
         return
+    with HeldInterrupt(at_first="system"):  # who waits for others does so where no handler of Python's is called
+        group = _group(rank, processes)
+        try:
+            yield Share(rank, processes, group)
+        finally:
+            distributed.destroy_process_group(group)
+
+
+def _group(rank: int, processes: int) -> Any:
+    """What several processes speak through."""
     if distributed.is_initialized():
-        group: Any = distributed.new_group(backend="gloo")
-    else:
-        check_meeting_place()
-        task = my_task()
-        meet = None if task is None or "MASTER_ADDR" in os.environ else f"tcp://{task.main_address}:{task.main_port}"
-        distributed.init_process_group("gloo", init_method=meet, rank=rank, world_size=processes)
-        group = distributed.group.WORLD
-    try:
-        yield Share(rank, processes, group)
-    finally:
-        distributed.destroy_process_group(group)
+        return distributed.new_group(backend="gloo")
+    check_meeting_place()
+    task = my_task()
+    meet = None if task is None or "MASTER_ADDR" in os.environ else f"tcp://{task.main_address}:{task.main_port}"
+    distributed.init_process_group("gloo", init_method=meet, rank=rank, world_size=processes)
+    return distributed.group.WORLD

@@ -16,7 +16,6 @@ from videopred.datasets.settings import DatasetSettings
 from videopred.device import my_device
 from videopred.interrupt import HeldInterrupt
 from videopred.settings import ComputeConfig, TrainingConfig
-from videopred.systems import stop_signals
 
 _EVERYTHING = 2**63  # bytes
 _AT_ONCE = 256  # clips that are read in one go on their way to the device
@@ -70,7 +69,7 @@ class TrainingClips:
         fix = "lower it, generate more clips, or learn from windows of them with --window"
         enough = training.batch_size <= self.to_learn or self.windows > 1
         check.require(enough, "--batch-size", must, training.batch_size, fix)
-        with HeldInterrupt(also=stop_signals()) as held:  # what is raised while objects end is lost
+        with HeldInterrupt() as held:  # what is raised while objects end is lost
             gc.collect()  # Lightning's objects hold one another, and with them the clips of a training before this one
         held.stop_if_asked()
         torch.cuda.empty_cache()

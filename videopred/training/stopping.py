@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from videopred.interrupt import HeldInterrupt
 from videopred.settings import seconds_of
-from videopred.systems import stop_signals
 
 if TYPE_CHECKING:
     from lightning.pytorch import Trainer
@@ -36,11 +35,6 @@ class TimeLimit:
         return self.over or (f"time limit of {self._limit} reached" if self._clock() >= self._end else "")
 
 
-def as_ctrl_c() -> HeldInterrupt:
-    """Within it SIGTERM, SIGUSR1 and SIGHUP raise KeyboardInterrupt, as Ctrl-C does."""
-    return HeldInterrupt(also=stop_signals(), at_first="raise")
-
-
 class StopSigns:
     """Hears Ctrl-C, SIGTERM, SIGHUP and SIGUSR1, by which batch systems announce the end; looks at the time limit.
 
@@ -53,7 +47,7 @@ class StopSigns:
     """
 
     def __init__(self, limit: TimeLimit, several: bool) -> None:
-        self.held = HeldInterrupt(urgent=True, also=stop_signals(), at_first="system" if several else "raise")
+        self.held = HeldInterrupt(urgent=True, at_first="system" if several else "raise")
         self._limit = limit
 
     def reason(self, trainer: "Trainer") -> str:
