@@ -1,5 +1,6 @@
 """Files and folders written whole or not at all."""
 
+import errno
 import os
 import re
 import subprocess
@@ -226,6 +227,16 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     message = r"x\.txt must be a file that can be written, got Not a directory; choose"
     with pytest.raises(OSError, match=message), whole_file(tmp_path / "file" / "folder" / "x.txt"):
         pytest.fail("there is nowhere to write to")
+
+
+def test_a_folder_of_several_files_that_cannot_be_made_is_one_line(tmp_path, monkeypatch):
+    def full(self: Path, *anything: object, **how: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    message = r"^.*new/x\.txt must be a file that can be written, got No space left on device; free some space"
+    with pytest.raises(OSError, match=message):
+        write_each([(tmp_path / "new" / "x.txt", "much")], overwrite=False)
 
 
 def test_a_folder_in_the_place_of_the_file_is_one_line(tmp_path):

@@ -99,7 +99,8 @@ def write_each(contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool)
         with ExitStack() as files:
             for path, content in contents:
                 paths.append(check_path.absent("--out", path, overwrite))
-                folders.enter_context(folders_of(_led_to(path)))
+                with told_of(path):
+                    folders.enter_context(folders_of(_led_to(path)))
                 file = files.enter_context(whole_file(path))
                 file.write_bytes(content.encode() if isinstance(content, str) else content)
             for path in paths:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from small_worlds import small
+from tiny_runs import no_file_longer_than
 
 from videopred.datasets import generation
 from videopred.datasets.balls import BouncingBalls
@@ -145,6 +146,22 @@ def test_pieces_of_another_set_are_no_help_and_go_only_on_request(tmp_path, monk
     assert generate(**request, out=tmp_path, overwrite=True).read_bytes() == expected
     assert names(tmp_path) == ["balls4.h5", "elsewhere.h5"]
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_folder_of_pieces_that_cannot_be_removed_is_no_failure(tmp_path, monkeypatch, whole):
+    """As on NFS, where a file that is open stays in its folder under another name."""
+
+    def refused(*anything, **how):
+        raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
+
+    monkeypatch.setattr(os, "rmdir", refused)
+    assert make(tmp_path / "a.h5") == whole
+
+
+def test_a_new_folder_for_which_nothing_was_made_goes_away(tmp_path, monkeypatch):
+    with pytest.raises(OSError, match="--out must be a file that can be written"), no_file_longer_than(10):
+        make(tmp_path / "new" / "folder" / "a.h5")
+    assert not names(tmp_path)
 
 
 def test_pieces_by_other_code_are_no_help(tmp_path, monkeypatch, capfd):

@@ -212,6 +212,17 @@ def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"]
 
 
+def test_a_disk_without_room_for_the_last_again_is_one_line(tmp_path):
+    """As of a run that was killed between saving the best and the last."""
+    (tmp_path / "best.ckpt").write_bytes(bytes(1000))
+    start = StartingPoint(checkpoint=tmp_path / "best.ckpt", done=3)
+    keep, said = KeepCheckpoints(tmp_path, tiny_training(), stop_signs(), start, lambda saved: None), Trainer()
+    message = r"next\.ckpt must be a file that can be written, got File too large; free some space"
+    with pytest.raises(OSError, match=message), no_file_longer_than(100):
+        keep.on_fit_start(said, learner())  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["best.ckpt"]
+
+
 def test_no_checkpoint_goes_through_the_temporary_folder(tmp_path, monkeypatch):
     """It may be on another disk, and smaller than a checkpoint."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))

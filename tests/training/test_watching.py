@@ -18,7 +18,7 @@ from training_runs import Terminal, equal, weights
 
 from videopred.check import FailedError
 from videopred.settings import WatchConfig
-from videopred.training.loggers import LOGGERS
+from videopred.training.loggers import LOGGERS, Curves
 from videopred.training.metrics_file import read_metrics
 from videopred.training.progress_bar import ProgressBar
 from videopred.training.run import resume, train
@@ -58,6 +58,14 @@ def test_a_disk_that_is_full_of_pictures_is_named(data, tmp_path, capfd):
         train(data, tiny_model(), tiny_training(updates=30, validate_every=1), watch=watch, out=tmp_path / "run")
     assert capfd.readouterr().err == ""
     assert threading.excepthook is hook
+
+
+def test_a_folder_of_curves_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "tensorboard").write_text("a file")
+    with pytest.raises(
+        OSError, match=f"^{tmp_path}/tensorboard/? must be a folder that can be written, got File exists"
+    ):
+        _ = Curves(tmp_path, name="tensorboard", version="").experiment
 
 
 def test_pictures_are_of_the_same_clips_at_every_nth_look(run):

@@ -16,6 +16,7 @@ from videopred.datasets.plan import Job, Target, plan
 from videopred.datasets.resuming import PieceFolder, still_to_make, strays
 from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.workers import WorkerPool
+from videopred.files import told_of
 from videopred.processes import my_place
 
 _SMALL = 4e8  # numbers in frames, those of 2000 clips of balls4, up to which a forecast costs more than it tells
@@ -77,7 +78,8 @@ def generate(
         raise KeyboardInterrupt("the same command continues where this one stopped") from None
     if overwrite:
         for path in strays(work.job):
-            path.unlink(missing_ok=True)
+            with told_of(path):
+                path.unlink(missing_ok=True)
     return work.job.path
 
 

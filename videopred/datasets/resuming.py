@@ -3,7 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,7 @@ from videopred.datasets.file_layout import FORMAT
 from videopred.datasets.plan import Block, Job, Target
 from videopred.datasets.shards import shard_name, shard_names
 from videopred.datasets.writer import SOFTWARE
-from videopred.files import told_of
+from videopred.files import folders_of, told_of
 from videopred.systems import open_files_move, take_lock
 
 
@@ -122,10 +122,11 @@ class PieceFolder:
         Raises:
             OSError: the folder cannot be made, or another process is at the same file or another set's.
         """
-        with told_of(self._target.path, argument="--out"):
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / "lock").open("ab")
-        with lock:
+        lock_path = self.path / "lock"
+        with ExitStack() as held:
+            with told_of(self._target.path, argument="--out"):
+                held.enter_context(folders_of(lock_path))
+                lock = held.enter_context(lock_path.open("ab"))
             if not take_lock(lock, for_children=True):
                 raise _busy(self.path)
             try:
@@ -135,8 +136,7 @@ class PieceFolder:
                 yield
             except BaseException:
                 if not any(self.path.glob("*.piece")):
-                    with suppress(OSError):
-                        _remove(self.path, lock)
+                    _remove(self.path, lock)
                 raise
             _remove(self.path, lock)
             self._sweep()
@@ -166,10 +166,16 @@ class PieceFolder:
 
 
 def _remove(folder: Path, lock: IO[bytes]) -> None:
-    """Remove a folder of pieces, with its lock, which is held until then if the system allows that."""
+    """Remove a folder of pieces, with its lock, which is held until then if the system allows that.
+
+    What cannot be removed stays: nothing is lost by it.
+    """
     if not open_files_move():
         lock.close()
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    lock.close()
+    with suppress(OSError):
+        folder.rmdir()  # NFS keeps what is removed while it is open, under another name
 
 
 def _file_of(folder: Path) -> str:

@@ -60,7 +60,8 @@ class KeepCheckpoints(Checkpoint):
         It was another if the run was killed between saving the best and the last, or if the last is damaged.
         """
         if self.begun_with is not None and self.begun_with.name != LAST and trainer.is_global_zero:
-            shutil.copyfile(self.begun_with, self.folder / _NEXT)
+            with whole_file(self.folder / _NEXT) as partial:
+                shutil.copyfile(self.begun_with, partial)
             self._make_next_the_last()
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:

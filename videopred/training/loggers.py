@@ -42,6 +42,12 @@ def check_loggers(names: Sequence[str]) -> None:
 class Curves(loggers.TensorBoardLogger):
     """TensorBoard's curves, without that of epochs: it is 0 throughout, for all updates are of one."""
 
+    @property
+    def experiment(self) -> Any:
+        """What writes them, which makes their folder at first."""
+        with told_of(Path(self.log_dir), "folder"):
+            return super().experiment
+
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         with told_of(Path(self.log_dir), "folder"):
