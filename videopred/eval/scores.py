@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ _FIX = "make them with `videopred evaluate`"
 """What to do about scores that are not there, or damaged."""
 _SCENES = "scenes"
 """The array of `Scores.scenes` beside those of measurements, which have slashes in their names."""
+_MEASURED = "measurements"
+"""What SCORES calls the SHA-256 of the file of measurements beside it."""
 
 
 @dataclass(frozen=True, eq=False)  # it holds arrays
@@ -298,7 +301,9 @@ class Scores:
         if self.scenes is not None:
             arrays[_SCENES] = self.scenes
         paths = [Path(folder) / name for name in SCORE_FILES]
-        contents = (json_text(self.to_dict()), self.to_csv(), array_bytes(arrays))
+        measured = array_bytes(arrays)
+        told = {**self.to_dict(), _MEASURED: sha256(measured).hexdigest()}
+        contents = (json_text(told), self.to_csv(), measured)
         return write_all(dict(zip(paths, contents, strict=True)), overwrite=overwrite)
 
 
@@ -337,10 +342,9 @@ def _read(folder: Path) -> Scores:
         for place in (name for name in arrays.files if name != _SCENES):
             row, column, key = place.rsplit("/", 2)
             measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]
-    measured = {(row, column) for row, of_row in measurements.items() for column in of_row}
-    differing = sorted(measured ^ {(row, column) for row in kept["rows"] for column in metrics})
-    got = f"{folder}, where they differ in {', '.join(map('/'.join, differing[:3]))}"
-    check.require_sound(not differing, "SCORES", f"have measurements of what {SCORES} names", got, _FIX)
+    # Of two evaluations if a process was killed just while its files took the places of others.
+    same, got = kept[_MEASURED] == sha256(arrays_file.read_bytes()).hexdigest(), f"{folder}, where they are of another"
+    check.require_sound(same, "SCORES", f"hold {SCORES} and measurements of one evaluation", got, _FIX)
     return Scores(
         measurements=measurements,
         metrics=metrics,
