@@ -332,7 +332,9 @@ def test_what_a_figure_lacks_is_said(name, changes, message):
 def test_without_anything_hidden_there_is_nothing_to_set_attention_against():
     seen = brims_view()
     seen = seen._replace(truths={"visibility/fraction": np.ones((FRAMES, 2))})
-    with pytest.raises(ValueError, match="DATA must hide objects at some frames of the context, got none; use curtain"):
+    with pytest.raises(
+        ValueError, match="DATA must hide objects at some frames of the context, got none; use curtain, or more context"
+    ):
         top_down([seen])
 
 

@@ -29,7 +29,9 @@ def top_down(views: Sequence[ClipView]) -> Figure:
     """
     hidden, shares = measure(views)
     most = float(np.nanmax(hidden, initial=0))
-    check.require(most > 0, "DATA", "hide objects at some frames of the context", "none", "use curtain")
+    check.require(
+        most > 0, "DATA", "hide objects at some frames of the context", "none", "use curtain, or more context"
+    )
     edges = np.linspace(0, most, _BINS)
     places = np.digitize(hidden, edges[1:], right=True).astype(float)
     places[hidden == 0] = -1  # fully seen is a bin of its own
