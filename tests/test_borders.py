@@ -39,7 +39,7 @@ ROOMS: dict[str, set[str]] = {
     "spelling": {"run_files"},
     "child_process": {"check"},
     "frames": {"amounts", "check"},
-    "files": {"check", "check_path", "systems"},
+    "files": {"check", "check_path", "interrupt", "systems"},
     "explaining": {"check"},
     "settings": {"check", "explaining"},
     "systems": {"amounts", "check"},

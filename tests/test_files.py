@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from videopred.files import (
     write_json,
     write_text,
 )
+from videopred.interrupt import as_ctrl_c
 from videopred.systems import home_of_processes
 
 
@@ -245,6 +247,34 @@ def test_a_folder_in_the_place_of_the_file_is_one_line(tmp_path):
     with pytest.raises(OSError, match=message), whole_file(tmp_path / "taken") as partial:
         partial.write_text("new")
     assert names(tmp_path) == ["taken"]
+
+
+def _as_files(folder: Path) -> None:
+    write_all({folder / name: "new" for name in ("a", "b")}, overwrite=True)
+
+
+def _as_folder(folder: Path) -> None:
+    with whole_folder(folder) as partial:
+        for name in ("a", "b"):
+            (partial / name).write_text("new")
+
+
+@pytest.mark.parametrize("write", [_as_files, _as_folder])
+def test_a_signal_amid_renaming_waits_until_all_is_in_place(tmp_path, monkeypatch, write):
+    """And so does a second one: a handler that raised would leave some under their names, or none."""
+    replace = os.replace
+
+    def interrupted(source: Path, target: Path) -> None:
+        replace(source, target)
+        signal.raise_signal(signal.SIGTERM)
+
+    for name in ("a", "b"):
+        write_text(tmp_path / "films" / name, "old")
+    monkeypatch.setattr(os, "replace", interrupted)
+    with as_ctrl_c(), pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "films")
+    assert [path.read_text() for path in (tmp_path / "films").iterdir()] == ["new", "new"]
+    assert names(tmp_path) == ["films"]
 
 
 def test_two_files_at_once_do_not_meet(tmp_path):

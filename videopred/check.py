@@ -4,6 +4,7 @@ Other modules say what was wrong through these functions, so that all messages r
 """
 
 import errno
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -80,6 +81,9 @@ def require_access(error: Exception, path: Path) -> None:
             "raise it with `ulimit -n`, or use fewer shards",
         )
         raise OSError(complaint(str(path), must, "one file more", fix)) from None
+    if isinstance(error, OSError) and error.errno in (errno.EIO, errno.ESTALE):
+        fix = "look after its disk, and give the command again"
+        raise OSError(complaint(str(path), "be readable", os.strerror(error.errno), fix)) from None
 
 
 @contextmanager

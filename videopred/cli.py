@@ -169,15 +169,21 @@ def _in_our_words(error: Exception) -> str | None:
             got = word.encode(errors="surrogateescape").decode(errors="replace")
             must, fix = "be text in UTF-8", "set PYTHONUTF8=1 if they are, or rename them"
             return check.complaint("names of files and folders", must, got, fix)
-        case PermissionError() if error.filename is not None:
-            fix = "check who owns it, and the permissions on it and on the folders that it is in"
-            path = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
-            return check.complaint(path, "be accessible", error.strerror, systems.with_closing(fix, error))
         case OSError() if error.errno == errno.ENAMETOOLONG and error.filename is not None:
             return check.complaint(str(error.filename), "have short names", error.strerror, "choose shorter ones")
-        case MemoryError() if not str(error):  # as Pillow's
-            return check.complaint("memory", "be enough for what is held at once", "no more", "ask for less at a time")
-        case ValueError() | TypeError() | OSError() | MemoryError():
+        case OSError() if error.filename is not None:
+            fix = "look after its disk, and whether it was moved or deleted meanwhile; then give the command again"
+            if isinstance(error, PermissionError):
+                fix = "check who owns it, and the permissions on it and on the folders that it is in"
+            path = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+            return check.complaint(path, "be accessible", error.strerror, systems.with_closing(fix, error))
+        case MemoryError():
+            got = str(error) or "no more"  # as Pillow's
+            return check.complaint("memory", "be enough for what is held at once", got, "ask for less at a time")
+        case ImportError() if not (error.name or "").startswith("videopred"):
+            fix = "allow more memory if `ulimit -v` limits it; else install videopred in a new environment"
+            return check.complaint("libraries", "be such that Python can load them", error, fix)
+        case ValueError() | TypeError() | OSError():
             return str(error)
         case _ if more := systems.lacking_memory(error):  # as torch says that the machine's is used up
             must, fix = "be enough for the model and what it reads at once", "take a smaller model or --batch-size"

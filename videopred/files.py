@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check, check_path
+from videopred.interrupt import HeldInterrupt
 from videopred.systems import home_of_processes, is_alive, replace, with_closing
 
 DAMAGED_ARRAY = (ValueError, TypeError, KeyError, EOFError, SyntaxError, tokenize.TokenError)
@@ -84,7 +85,7 @@ def write_all(contents: Mapping[Path, bytes | str], *, overwrite: bool) -> list[
 def write_each(contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool) -> list[Path]:
     """Write several whole files below --out, all of them or none, see `whole_file`, and return their paths.
 
-    What was there comes back, from a copy, if one of them cannot take its name.
+    What was there comes back, from a copy, if one of them cannot take its name. Signals wait until all have theirs.
 
     Args:
         contents: path and content of each. They may be made as they are asked for, if all together would fill the
@@ -95,7 +96,8 @@ def write_each(contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool)
         FileExistsError: one is there and `overwrite` is false, also if it came while contents were made.
     """
     paths: list[Path] = []
-    with ExitStack() as folders, ExitStack() as copies, ExitStack() as undo:
+    interrupt = HeldInterrupt()
+    with ExitStack() as folders, ExitStack() as held, ExitStack() as copies, ExitStack() as undo:
         with ExitStack() as files:
             for path, content in contents:
                 paths.append(check_path.absent("--out", path, overwrite))
@@ -103,12 +105,14 @@ def write_each(contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool)
                     folders.enter_context(folders_of(_led_to(path)))
                 file = files.enter_context(whole_file(path))
                 file.write_bytes(content.encode() if isinstance(content, str) else content)
+            held.enter_context(interrupt)
             for path in paths:
                 check_path.absent("--out", path, overwrite)
             for path in paths:
                 with told_of(path):
                     _keep(_led_to(path), copies, undo)
         undo.pop_all()
+    interrupt.stop_if_asked()
     return paths
 
 
@@ -207,16 +211,18 @@ def whole_folder(path: Path) -> Iterator[Path]:
             _clear(path, "partial")
             partial.mkdir()
             yield partial
-            with suppress(FileNotFoundError):
-                replace(path, replaced)  # a folder that holds something gives its name to no other
-            try:
-                replace(partial, path)
-            except OSError:
+            with HeldInterrupt() as interrupt:  # between two names, the old folder has none that is known
                 with suppress(FileNotFoundError):
-                    replace(replaced, path)
-                raise
-            shutil.rmtree(replaced, ignore_errors=True)
-            _clear(path, "replaced")  # not before, for what was there may be in one of them alone
+                    replace(path, replaced)  # a folder that holds something gives its name to no other
+                try:
+                    replace(partial, path)
+                except OSError:
+                    with suppress(FileNotFoundError):
+                        replace(replaced, path)
+                    raise
+                shutil.rmtree(replaced, ignore_errors=True)
+                _clear(path, "replaced")  # not before, for what was there may be in one of them alone
+            interrupt.stop_if_asked()
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 

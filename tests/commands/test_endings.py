@@ -100,6 +100,20 @@ ACCESS = "check who owns it, and the permissions on it and on the folders that i
             f"run/settings.json must be accessible, got Permission denied; {ACCESS}",
         ),
         (
+            OSError(errno.EIO, "Input/output error", "run/best.ckpt"),
+            "run/best.ckpt must be accessible, got Input/output error; look after its disk, and whether it was moved "
+            "or deleted meanwhile; then give the command again",
+        ),
+        (
+            MemoryError("Unable to allocate 78 MiB"),
+            "memory must be enough for what is held at once, got Unable to allocate 78 MiB; ask for less at a time",
+        ),
+        (
+            ImportError("libtorch_cpu.so: failed to map segment", name="torch._C"),
+            "libraries must be such that Python can load them, got libtorch_cpu.so: failed to map segment; allow more "
+            "memory if `ulimit -v` limits it; else install videopred in a new environment",
+        ),
+        (
             OSError(errno.ENAMETOOLONG, "File name too long", "run/long"),
             "run/long must have short names, got File name too long; choose shorter ones",
         ),

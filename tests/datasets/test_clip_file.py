@@ -1,5 +1,7 @@
 """Reading our own files: the layout that others rely on, and damaged ones."""
 
+import errno
+import os
 import pickle
 import re
 from pathlib import Path
@@ -137,6 +139,31 @@ def test_a_process_never_uses_the_handle_of_another(path, monkeypatch):
     assert (file.read_frames("test", 0, 5) == frames).all()
     assert file._handle is not handle
     assert not any(array is other for array in arrays for other in file._arrays.values())
+
+
+def test_a_file_that_is_cut_off_while_it_is_open_is_refused(tmp_path):
+    """HDF5 reads what is beyond the end of a file as zeros."""
+    place, frames = tmp_path / "k.h5", np.ones((5, 7, 24, 32, 1), np.float32)
+    with h5py.File(place, "w") as file:
+        file["training/features"] = frames  # as R-NEM stores them: not compressed
+    opened = ClipFile(place)
+    assert (opened.read_frames("train", 0, 2) == 255).all()
+    os.truncate(place, place.stat().st_size // 2)
+    with pytest.raises(
+        ValueError, match=r"DATA must be the file that was opened, got .*k\.h5, which has been replaced"
+    ):
+        opened.read_frames("train", 2, 4)
+
+
+def test_a_disk_that_fails_is_no_damage(path, monkeypatch):
+    def fails(*anything: object, **how: object) -> None:
+        raise OSError(errno.EIO, "Can't read data")
+
+    opened = ClipFile(path)
+    opened.read_frames("test", 0, 1)
+    monkeypatch.setattr(h5py.Dataset, "read_direct", fails)
+    with pytest.raises(OSError, match=r"\.h5 must be readable, got Input/output error; look after its disk, and give"):
+        opened.read_frames("test", 1, 2)
 
 
 def test_a_description_counts_what_is_there(path):

@@ -93,6 +93,14 @@ def test_what_goes_wrong_in_a_worker_is_told_by_the_caller(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_worker_leaves_ctrl_c_to_its_caller(tmp_path, monkeypatch, capfd):
+    """As where a batch system sends it to all processes."""
+    asked = "make = LocalMaker.make; LocalMaker.make = lambda *args: os.kill(os.getpid(), 2) or make(*args); "
+    monkeypatch.setattr(workers, "_STATEMENT", HEAD + asked + "workers.work()")
+    generate("balls4", CLIPS, out=tmp_path / "a.h5", recipe=small("balls4"), workers=2)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_what_a_worker_prints_is_no_answer(tmp_path, monkeypatch, capfd):
     noisy = "make = LocalMaker.make; LocalMaker.make = lambda *args: print('noise', flush=True) or make(*args); "
     monkeypatch.setattr(workers, "_STATEMENT", HEAD + noisy + "workers.work()")

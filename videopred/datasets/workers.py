@@ -7,6 +7,7 @@ in whatever way, their pipe closes and they end too.
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import traceback
@@ -108,6 +109,7 @@ class WorkerPool:
 
 def work() -> None:
     """Do the tasks that come through stdin, and answer each on stdout with None or what went wrong."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a batch system may send it to all; the caller ends its workers
     # stderr is None if it was closed. Descriptor 2 is then free, and `dup` below would give it to the answers; so
     # /dev/null takes it first.
     beside = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else sys.stderr.fileno()

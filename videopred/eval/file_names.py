@@ -107,7 +107,7 @@ def score_files(results: Path) -> list[ScoreFile]:
             content = json.loads(path.read_text(encoding="utf-8"))
             models = content["models"]
             rows = {_name_of(row, filed_under): row for row in models} if len(models) > 1 else {filed_under: models[0]}
-        except (ValueError, LookupError, TypeError, RecursionError):
+        except (ValueError, LookupError, TypeError, RecursionError, OSError):  # the last of what has just gone
             continue
         found.append(ScoreFile(path, filed_under, rows, content))
     return sorted(found, key=lambda file: len(file.rows))
