@@ -68,7 +68,7 @@ class ClipFile(ClipSource):
         self._owner = 0
         self._px_per_unit = 1.0
         self.remarks: dict[str, str] = {}
-        self._identity = _identity(self._place.stat())
+        self._identity = _identity(self._place)
         with self, self._reading() as file:  # closed again: whoever reads first opens it
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
@@ -188,7 +188,7 @@ class ClipFile(ClipSource):
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal: see `hash_values`; of the bytes of a file that is not ours, or was packed again."""
         with self._reading() as file:
-            self._require_same(self._place.stat())  # its bytes are read anew, whatever is open
+            self._require_same(_identity(self._place) == self._identity)  # its bytes are read anew, whatever is open
             if not self._is_ours:
                 return hash_files([self._place])
             groups = {PARTS[part]: _datasets(file, part) for part in self.parts}
@@ -345,21 +345,21 @@ class ClipFile(ClipSource):
         """The file, open in this process; what HDF5 says of damage becomes one line."""
         try:
             if self._handle is None or self._owner != os.getpid():
-                self._require_same(self._place.stat())
+                self._require_same(_identity(self._place) == self._identity)
                 self._handle, self._arrays, self._owner = h5py.File(self._place, "r"), {}, os.getpid()
             yield self._handle
-            # What has been cut off since would have been read as zeros.
-            self._require_same(os.fstat(self._handle.id.get_vfd_handle()))
+            size = os.fstat(self._handle.id.get_vfd_handle()).st_size
+            self._require_same(size == self._identity[0])  # HDF5 reads zeros in the place of what was cut off
         except (OSError, KeyError, RuntimeError) as error:
             check.require_access(error, self.path)
             check_path.existing_file("DATA", self._place, how_to_make(self.path))
             raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from None
 
-    def _require_same(self, found: os.stat_result) -> None:
+    def _require_same(self, condition: bool) -> None:
         """Refuse another file in the place of the one that this was made from."""
         must, fix = "be the file that was opened", "put that one back, or open this one with `open_dataset`"
         got = f"{self.path}, which has been replaced or changed since"
-        check.require_sound(_identity(found) == self._identity, "DATA", must, got, fix)
+        check.require_sound(condition, "DATA", must, got, fix)
 
     def _require_whole(self, condition: bool, got: str) -> None:
         if not condition:
@@ -369,8 +369,9 @@ class ClipFile(ClipSource):
         return check.complaint("DATA", "be a whole, undamaged HDF5 file", got, how_to_mend(self.path))
 
 
-def _identity(found: os.stat_result) -> tuple[int, ...]:
+def _identity(path: Path) -> tuple[int, ...]:
     """What tells a file from another that comes into its place: not its number, which some network disks change."""
+    found = path.stat()
     return found.st_size, found.st_mtime_ns
 
 
