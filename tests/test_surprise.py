@@ -98,6 +98,7 @@ def test_max_tells_by_single_frames_what_it_should_not(films):
     assert errors["O1"].relative.value < 0.2
 
 
+@pytest.mark.slow
 def test_a_predictor_that_remembers_one_frame_cannot_tell_what_is_hidden(films):
     """Windows of two frames are shared as well where the trick is hidden; in view it shows."""
     scorer = scorer_of(Repeating(), PlausibilityConfig(surprise="mse"))

@@ -163,6 +163,7 @@ def test_panels_of_curves_stand_in_one_figure_where_a_model_has_one_name():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workplace, capsys):
     for line in commands(PAGE.read_text()):
         cli.run(shlex.split(line)[1:])

@@ -245,6 +245,7 @@ def test_a_last_frame_that_is_shorter_than_all_others_is_of_one_period_if_they_a
     assert list(read_times(films)) == [counts]
 
 
+@pytest.mark.slow
 def test_a_thousand_films_share_one_rate():
     (counts,) = read_times([[3, 3, 4] * 13] * 1000)
     assert counts == ((1,) * 39,) * 1000

@@ -8,6 +8,7 @@ from videopred.datasets.recipe_clips import open_recipe
 from videopred.datasets.settings import BallsConfig
 
 
+@pytest.mark.slow
 def test_a_free_ball_is_lost_as_its_noise_says():
     """Each coordinate of the error is normal with variance 0.1² + (0.03 t)², so its length has Rayleigh's mean."""
     source = open_recipe(BallsConfig(frames=40, height=40, width=56, balls=(1,), walls=False), {"test": 2500})

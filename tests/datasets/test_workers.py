@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from slow_proofs import slow
 from small_worlds import small
 
 from videopred.datasets import workers
@@ -14,7 +15,7 @@ CLIPS = {"train": 70, "test": 20}
 HEAD = "import os; from videopred.datasets import workers; from videopred.datasets.making import LocalMaker; "
 
 
-@pytest.mark.parametrize("name", ["balls4", "sm-mnist"])
+@pytest.mark.parametrize("name", ["balls4", *slow("sm-mnist")])
 def test_any_number_of_workers_and_any_blocks_make_the_same_bytes(tmp_path, monkeypatch, name):
     made = {}
     for count, block in ((1, 256), (2, 16), (4, 32)):

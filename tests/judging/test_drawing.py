@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from slow_proofs import slow
 from tiny_runs import tiny_data, tiny_model
 
 from videopred import models
@@ -238,7 +239,7 @@ def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypat
     assert [len(views) for _, views, _ in asked] == [1, 1]
 
 
-@pytest.mark.parametrize("old", [(), ("test-0.gif", "test-4.gif")], ids=["new", "replaced"])
+@pytest.mark.parametrize("old", [("test-0.gif", "test-4.gif"), *slow(((),))], ids=["replaced", "new"])
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError("no space left")], ids=["stopped", "failed"])
 def test_pictures_come_together_or_not_at_all(place, monkeypatch, tmp_path, old, stop):
     out, kept = tmp_path / "seen", drawing.draw_view

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from slow_proofs import slow
 from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
 from training_runs import UNDRAWN, assert_same, equal, everything_of, load, stop_after, weights
 
@@ -52,7 +53,7 @@ def whole(data, tmp_path_factory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("stops", [(1, 3, 5), (2, 4, 6)], ids=str)
+@pytest.mark.parametrize("stops", [(2, 4, 6), *slow(((1, 3, 5),))], ids=str)
 def test_a_resumed_run_is_the_run_that_never_stopped(data, whole, tmp_path, monkeypatch, stops, workers):
     """Stopped again and again: after every update in turn, before, after and at a look at the validation clips."""
     compute = ComputeConfig(workers=workers)
@@ -71,6 +72,7 @@ def test_a_resumed_run_is_the_run_that_never_stopped(data, whole, tmp_path, monk
     assert_same(whole, everything_of(tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_a_run_with_a_compiled_step_is_resumed_as_well(data, whole, tmp_path, monkeypatch):
     """Backend eager does the same operations in the same order, so it is the run without one, too."""
     stop_after(monkeypatch, 3)
