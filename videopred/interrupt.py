@@ -16,6 +16,8 @@ class HeldInterrupt:
         urgent: a second Ctrl-C raises KeyboardInterrupt at once; else it is held as well.
         at_first: what is done with signals until `listen` is called: hold; raise KeyboardInterrupt at once, besides
             setting `asked`, as what is raised while an object ends is lost; or leave them to the system.
+        unignored: leave signals alone that whoever started this process has it ignore, as shells do with Ctrl-C for
+            what runs in the background.
 
     Attributes:
         asked: whether somebody asked to stop.
@@ -27,8 +29,10 @@ class HeldInterrupt:
         *,
         urgent: bool = False,
         at_first: Literal["hold", "raise", "system"] = "hold",
+        unignored: bool = False,
     ) -> None:
         self.asked, self.heard, self._urgent = False, "", urgent
+        self._left = (None, signal.SIG_IGN) if unignored else (None,)
         self._at_first = {"hold": self._hear, "raise": self._raise, "system": signal.SIG_DFL}[at_first]
         self._signals = (signal.SIGINT, *stop_signals())
 
@@ -45,7 +49,7 @@ class HeldInterrupt:
         self._listens = threading.current_thread() is threading.main_thread()
         handlers = {number: signal.getsignal(number) for number in self._signals}
         # None is not Python's, as of a program that Python runs in, and cannot be put back.
-        self._before = {number: handler for number, handler in handlers.items() if handler is not None}
+        self._before = {number: handler for number, handler in handlers.items() if handler not in self._left}
         self._handle(self._at_first)
         return self
 
@@ -70,8 +74,8 @@ class HeldInterrupt:
 
 
 def as_ctrl_c() -> HeldInterrupt:
-    """Within it SIGTERM, SIGUSR1 and SIGHUP raise KeyboardInterrupt, as Ctrl-C does."""
-    return HeldInterrupt(at_first="raise")
+    """Within it SIGTERM, SIGUSR1 and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, unless they are ignored."""
+    return HeldInterrupt(at_first="raise", unignored=True)
 
 
 def stop_if_lost() -> None:

@@ -55,6 +55,17 @@ def test_what_asks_to_stop_is_as_ctrl_c(monkeypatch, capfd, tmp_path, number):
     assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is intact\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
+def test_a_signal_that_is_ignored_stays_so(monkeypatch, number):
+    """As Ctrl-C is, by shells, for what runs in the background."""
+    monkeypatch.setitem(COMMANDS, "list", lambda: signal.raise_signal(number))
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        assert run("list") == 0
+    finally:
+        signal.signal(number, before)
+
+
 @pytest.mark.parametrize("words", ["list", "list --help"])
 def test_who_reads_no_further_is_told_nothing(words):
     """As by `| head -1`, before which unix tools end with 141 in the eyes of a shell."""
