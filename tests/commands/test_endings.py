@@ -306,6 +306,7 @@ def test_a_training_stopped_before_it_begins_saved_nothing_and_says_so(place, tm
     assert capfd.readouterr().err == "videopred: interrupted; what was saved before is intact\n"
 
 
+@pytest.mark.slow
 def test_a_demo_that_is_interrupted_says_how_to_have_the_whole_of_it(tmp_path, monkeypatch, capfd):
     def stopped(*anything, **more) -> None:
         raise KeyboardInterrupt("continue with `videopred train --resume`")  # which leaves scores and pictures out

@@ -7,6 +7,7 @@ import tempfile
 from typing import NamedTuple
 
 import pytest
+from slow_proofs import slow
 from small_worlds import small
 from tiny_runs import no_file_longer_than
 
@@ -44,7 +45,7 @@ def test_a_forecast_tells_clips_files_and_bytes_and_makes_nothing(tmp_path, monk
     assert told.bytes == pytest.approx(size, rel=0.3)
 
 
-@pytest.mark.parametrize("shards", [1, 90])
+@pytest.mark.parametrize("shards", [1, *slow(90)])
 def test_what_a_file_takes_by_itself_is_counted_once_a_file(tmp_path, shards):
     tiny = small("balls4", height=8, width=10, frames=4, balls=(1,), radii=(1.0,), masses=(1.0,))
     told = foresee("tiny", {"train": 700, "test": 90}, out=tmp_path, recipe=tiny, shards=shards)

@@ -266,6 +266,7 @@ def test_a_world_without_walls_never_mentions_them(seed):
     assert outside.any((1, 2, 3)).all()
 
 
+@pytest.mark.slow
 def test_long_clips_take_memory_for_their_frames_and_contacts_alone():
     state, box = starts(5, 17, WORLDS["closed"]), box_of(WORLDS["closed"])
     tracemalloc.start()

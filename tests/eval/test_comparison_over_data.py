@@ -149,6 +149,7 @@ def test_of_several_seeds_the_interval_is_students():
     assert against.cell("gru", "a", "mse").ratio == pytest.approx((2, 2 - half / 2, 2 + half / 2), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_ratio_of_two_models_of_seeds_is_in_its_interval_as_often_as_it_says(monkeypatch):
     """95 %; models of four seeds each, whose true errors are 10 and 8; the standard error of 400 worlds is 1.1 %."""
 

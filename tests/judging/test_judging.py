@@ -348,6 +348,7 @@ def test_clips_that_are_not_there_cannot_be_imagined(file, clips, message):
         imagine(Fading(), file, "test", [0], 4, 6)
 
 
+@pytest.mark.slow
 def test_scoring_loads_no_library_that_other_metrics_need():
     """SciPy takes a fifth of the start of `evaluate`, and is for metrics of objects and for several seeds."""
     code = (

@@ -86,7 +86,7 @@ def test_a_compiled_step_learns_the_same(name, steps):
     assert list(core.state_dict()) == names
 
 
-@pytest.mark.parametrize("name", ["lstm", "rims", "brims", "scoff", *OWN])
+@pytest.mark.parametrize("name", ["lstm", "rims", *slow("brims", "scoff", *OWN)])
 def test_steps_of_a_long_clip_are_called_four_at_a_time(name):
     """Steps before the first four are not compiled."""
     core, given = given_to(name, 15)
@@ -96,7 +96,7 @@ def test_steps_of_a_long_clip_are_called_four_at_a_time(name):
     assert (graphs.count, graphs.calls) == (1, 3)
 
 
-@pytest.mark.parametrize("name", ["rims", "scoff", *slow("brims", *OWN)])
+@pytest.mark.parametrize("name", ["scoff", *slow("rims", "brims", *OWN)])
 def test_a_compiled_core_goes_on_from_a_state_it_learned(name):
     core, given = given_to(name, 16)
     expected = learned(core, given)
@@ -142,6 +142,7 @@ def test_inductor_is_told_how_to_lay_out_maps(monkeypatch):
         assert asked[-2:] == [words or {"backend": backend}] * 2
 
 
+@pytest.mark.slow
 def test_longer_clips_are_not_compiled_anew_nor_is_evaluation():
     """The second length may be: it shows that memory is laid out by it. Short clips are compiled step by step."""
     predictor, graphs = build(tiny_model("rims"), (1, HEIGHT, WIDTH)), Graphs()

@@ -193,6 +193,7 @@ def test_rollout_from_one_frame_can_be_drawn():
     assert strip(view, columns=2).shape[-1] == 3
 
 
+@pytest.mark.slow
 def test_pyplot_with_its_windows_and_global_figures_stays_out():
     code = "import videopred.rendering.encoding, sys; print('matplotlib.pyplot' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -65,6 +65,7 @@ def predicted(monkeypatch) -> PredictedClips:
     return PredictedClips(model, SimpleNamespace(), "test", chosen, CONTEXT, FRAMES - CONTEXT)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_clips_are_as_large_as_fit_to_the_byte(predicted):
     largest = predicted.draw(10**9)
     assert predicted.draw(bytes_of(largest)) == largest

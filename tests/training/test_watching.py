@@ -12,6 +12,7 @@ import lightning.pytorch.loggers
 import pytest
 import torch
 from lightning.pytorch.loggers import CSVLogger
+from slow_proofs import slow
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import FRAMES, no_file_longer_than, tiny_model, tiny_training
 from training_runs import Terminal, equal, weights
@@ -88,7 +89,7 @@ def test_no_pictures_on_request(data, tmp_path):
     assert events(run).Tags()["images"] == []
 
 
-@pytest.mark.parametrize("core", ["gru", "scoff", "brims"])
+@pytest.mark.parametrize("core", ["gru", *slow("scoff", "brims")])
 def test_other_cores_are_drawn_as_far_as_they_have_something_to_show(data, tmp_path, core):
     watch = WatchConfig(pictures_every=1)
     run = train(data, tiny_model(core), tiny_training(updates=1), watch=watch, out=tmp_path / "run", device="cpu")
