@@ -18,6 +18,7 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     several = {"models": ["model", "rival"], "rows": {"model": {"mse": {"mean": 0.125}}}}
     write_json(scores / "a" / "compared" / "scores.json", several)
     write_json(scores / "a" / "other" / "scores.json", {"of": "another program"})
+    (scores / "a" / "unreadable" / "scores.json").mkdir(parents=True)
     found = look(tmp_path / "models", scores)
     assert found["a"].scores == {"balls": {"mse": 0.25}, "curtain": {"mse": 0.5}}
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}

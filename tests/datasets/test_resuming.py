@@ -158,6 +158,22 @@ def test_a_folder_of_pieces_that_cannot_be_removed_is_no_failure(tmp_path, monke
     assert make(tmp_path / "a.h5") == whole
 
 
+def test_a_shard_of_another_set_that_cannot_be_removed_is_one_line(tmp_path, monkeypatch):
+    generate("balls4", CLIPS, seed=3, out=tmp_path, recipe=SMALL, shards=3)
+    plain = Path.unlink
+
+    def refused(self, *anything, **how):
+        if self.name.endswith("of-00003.h5"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+        plain(self, *anything, **how)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    with pytest.raises(
+        PermissionError, match=r"of-00003\.h5 must be a file that can be written, got Permission denied"
+    ):
+        generate("balls4", CLIPS, seed=3, out=tmp_path, recipe=SMALL, shards=2, overwrite=True)
+
+
 def test_a_new_folder_for_which_nothing_was_made_goes_away(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="--out must be a file that can be written"), no_file_longer_than(10):
         make(tmp_path / "new" / "folder" / "a.h5")
