@@ -31,7 +31,7 @@ def test_an_empty_folder_is_taken(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"part": "testing"}, "the part must be one of train, validation, test, got testing; did you mean test?"),
+        ({"part": "testing"}, "--part must be one of train, validation, test, got testing; did you mean test?"),
         (
             {"folder": "there"},
             "--out must be a new path, got there (already there); choose another name, or give --over",

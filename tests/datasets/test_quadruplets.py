@@ -139,7 +139,7 @@ def test_what_holds_no_scenes_is_refused(place, tmp_path):
     for path, change, message in (
         (balls, {}, r"DATA must say which clips are of one scene, got .*balls.h5, which does not; make some with"),
         (films, {"part": "train"}, "DATA must hold four films of each scene, got 1 of scene 0 in train"),
-        (films, {"part": "validation"}, "the part must be one of train, test, got validation"),
+        (films, {"part": "validation"}, "--part must be one of train, test, got validation"),
         (films, {"every": 31}, "--every must leave two frames or more of 31, got 31, which leaves 1; lower it"),
         (folder, {"every": 31}, "--every must leave two frames or more of 31, got 31, which leaves 1; lower it"),
         (films, {"every": 0}, "--every must be at least 1, got 0; 1 shows every frame"),

@@ -132,7 +132,7 @@ def test_what_cannot_be_made(recipe, clips, seed, complaint):
         (lambda made: made.read_frames("train", 3, 6), "clips must be at least one, between 0 and 5 (the clips of tr"),
         (lambda made: made.read("test", "groups", 0, 5), "clips must be at least one, between 0 and 4 (the clips of"),
         (lambda made: made.clip("train", 5), "clips must be at least one, between 0 and 5 (the clips of train in"),
-        (lambda made: made.clip("validation", 0), "the part must be one of train, test, got validation"),
+        (lambda made: made.clip("validation", 0), "--part must be one of train, test, got validation"),
         (lambda made: made.read("train", "group", 0, 1), "the truth must be one of collisions, events, groups, "),
     ],
 )

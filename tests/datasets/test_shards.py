@@ -146,7 +146,7 @@ def test_another_clip_is_another_fingerprint(folder, tmp_path):
 @pytest.mark.parametrize(
     ("part", "start", "stop", "complaint"),
     [
-        ("validation", 0, 1, "the part must be one of train, test, got validation"),
+        ("validation", 0, 1, "--part must be one of train, test, got validation"),
         ("train", 9, 12, "clips must be at least one, between 0 and 11 (the clips of train in "),
     ],
 )

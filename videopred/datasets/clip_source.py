@@ -107,7 +107,7 @@ class ClipSource(ABC):
         Raises:
             ValueError: there is no such part; the message lists those there are.
         """
-        return self.parts[check.one_of("the part", part, self.parts)]
+        return self.parts[check.one_of("--part", part, self.parts)]
 
     @property
     def film_shape(self) -> tuple[int, int, int]:
