@@ -117,3 +117,10 @@ def test_other_complaints_stay_as_they_are(error):
     with pytest.raises(type(error)) as caught, check.named({"SOURCE": "--pred"}):
         raise error
     assert caught.value is error
+
+
+@pytest.mark.parametrize(
+    ("values", "typed"), [((0.7, 5.0), "0.7 5"), ((3, 8, 3), "3 8 3"), (("O1", "O3"), "O1 O3"), ((), "nothing")]
+)
+def test_values_are_told_as_they_are_typed(values, typed):
+    assert check.as_typed(values) == typed

@@ -217,3 +217,8 @@ def device_kind(name: str) -> str:
 def flag(setting: str) -> str:
     """How commands call a setting, such as --batch-size."""
     return f"--{setting.replace('_', '-')}"
+
+
+def as_typed(values: Iterable[Any]) -> str:
+    """Values as they are typed behind a flag, such as 0.7 5; `nothing` of none."""
+    return " ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values) or "nothing"

@@ -172,7 +172,9 @@ def test_a_long_generation_says_how_long(tmp_path, monkeypatch, capfd, long, tol
 
 def test_a_forecast_is_told_in_a_line():
     forecast = Forecast(50_000, ["a", "b"], 740_000_000, 125, 2)
-    assert str(forecast) == "making 50,000 clips in 2 files of 740 MB takes about 2 min 5 s with 2 workers"
+    assert (
+        str(forecast) == "making 50,000 clips in 2 files that take 740 MB together takes about 2 min 5 s with 2 workers"
+    )
 
 
 def test_nothing_to_make_takes_nothing(tmp_path):

@@ -15,11 +15,11 @@ from videopred.datasets.settings import BallsConfig, MotionConfig, MovingMNISTCo
     [
         (
             {"masses": (1.0,)},
-            "--masses must be 2 numbers, one for each of --radii, got (1.0,); give one mass per radius",
+            "--masses must be 2 numbers, one for each of --radii, got 1; give one mass per radius",
         ),
         ({"radii": (0.8, 5.0)}, "--radii must be below 5 arena units, half the shorter side of the arena, got"),
         ({"radii": (0.8, 3.75), "width": 48}, "--radii must be below 3.75 arena units, half the shorter side"),
-        ({"radii": (0.1, 1.0)}, "--radii must be at least 0.11 arena units, 0.71 px, got (0.1, 1.0); choose larger"),
+        ({"radii": (0.1, 1.0)}, "--radii must be at least 0.11 arena units, 0.71 px, got 0.1 1; choose larger"),
         ({"balls": (3, 13)}, "got 13 balls of radius 1 = 41 %; choose fewer or smaller balls"),
         ({"masses": (1.0, 1e39)}, "--masses must be less than or equal to 1000000, got 1e+39"),
         ({"masses": (1.0, -6.0)}, "--masses must be greater than or equal to 0.000001, got -6.0"),
@@ -39,17 +39,16 @@ from videopred.datasets.settings import BallsConfig, MotionConfig, MovingMNISTCo
         (
             {"fixed": ((5.0, 5.0), (0.7, 5.0))},
             "--fixed must lie within the walls: x from 0.8 to 9.2, y from 0.8 to 9.2"
-            ", got (0.7, 5.0); move it, or choose a smaller first of --radii",
+            ", got 0.7 5; move it, or choose a smaller first of --radii",
         ),
         ({"fixed": ((5.0, 9.5),), "width": 96}, "--fixed must lie within the walls: x from 0.8 to 14.2, y from 0.8 to"),
         (
             {"fixed": ((5.0, 5.0), (5.0, 6.5))},
-            "--fixed must be at least 1.6 arena units apart, two radii, got (5.0, 5.0"
-            ") and (5.0, 6.5); move one of them",
+            "--fixed must be at least 1.6 arena units apart, two radii, got 5 5 and 5 6.5; move one of them",
         ),
         (
             {"fixed": ((5.0, 5.0),), "gravity": 0.1},
-            "--fixed must be left out with --gravity, got ((5.0, 5.0),); no law",
+            "--fixed must be left out with --gravity, got 5 5; no law",
         ),
         (
             {"engine": "rnem", "gravity": 0.1},
@@ -100,10 +99,13 @@ def test_balls_at_every_bound_can_be_placed():
         ({"digit_size": 62, "speed": 2.5, "law": "srivastava"}, "--digit-size must be at most 61, the frame's"),
         ({"frames": 0}, "--frames must be greater than or equal to 2, got 0"),
         ({"speed": 3.6}, "--speed must be a whole number by the law fixed, got 3.6; choose e.g. 4, or --law sriv"),
-        ({"digits": (1, 2), "law": "svg"}, "--digits must be one number by the law svg, got (1, 2); choose e.g. 2,"),
-        ({"train_digits": ()}, "--train-digits must name at least one class of digits, and none twice, got (); choose"),
+        ({"digits": (1, 2), "law": "svg"}, "--digits must be one number by the law svg, got 1 2; choose e.g. 2,"),
+        (
+            {"train_digits": ()},
+            "--train-digits must name at least one class of digits, and none twice, got nothing; choose",
+        ),
         ({"validation_digits": ()}, "--validation-digits must name at least one class of digits, and none twice, got"),
-        ({"test_digits": (3, 8, 3)}, "--test-digits must name at least one class of digits, and none twice, got (3,"),
+        ({"test_digits": (3, 8, 3)}, "--test-digits must name at least one class of digits, and none twice, got 3 8 3"),
         ({"train_digits": (-1,)}, "--train-digits must be greater than or equal to 0, got -1"),
         ({"validation_digits": (10,)}, "--validation-digits must be less than or equal to 9, got 10"),
         ({"overlap": "sum"}, "--overlap must be 'add' or 'max', got 'sum'"),

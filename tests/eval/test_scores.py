@@ -281,6 +281,39 @@ def test_a_row_of_which_less_can_be_said_takes_no_part_and_is_told():
     assert [line.split()[-2:] for line in at_step.splitlines()[1:3]] == [["1.0*", "–"], ["2.0", "3.0*"]]
 
 
+@pytest.mark.parametrize(
+    ("known", "shown"),
+    [
+        ({3: [4, 9], 4: [9, 17]}, [4, 9, 17]),
+        ({3: range(1, 18)}, [1, 3, 6, 8, 10, 12, 15, 17]),
+        ({}, [1, 2, 5, 10, 18]),
+    ],
+)
+def test_a_curve_along_something_else_is_told_where_it_has_values(monkeypatch, known, shown):
+    """As survival by hidden frames, which has values at lengths that occurred; `known`: at which of which row."""
+    metric, values = make_metric("bce"), np.full((2, 18), np.nan)
+    monkeypatch.setattr(type(metric), "along", "hidden frames")
+    for row, (level, lengths) in enumerate(known.items()):
+        values[row, np.array(lengths) - 1] = level
+    rows = {
+        row: {"bce": {"bce": np.tile(of_row, (7, 1))}} for row, of_row in zip(("model", "blank"), values, strict=True)
+    }
+    asked = Protocol(context=4, horizon=18, metrics=("bce",), clips=7)
+    table = made_up(measurements=rows, metrics={"bce": metric}, protocol=asked).table()
+    (head,) = (line for line in table.splitlines() if " by hidden frames " in line)
+    assert head.startswith("BCE ↓ by hidden frames ")
+    assert [int(length) for length in head.split()[5:]] == shown
+
+
+def test_skills_are_left_out_where_none_can_be_said(scores):
+    """As where rows have values at different steps."""
+    assert "\nskill " in scores.table()
+    apart = {row: {"bce": {"bce": np.tile(values, (7, 1))}} for row, values in {
+        "model": [1.0, np.nan, np.nan], "blank": [np.nan, 3.0, 4.0], "copy last": [np.nan, 4.0, np.nan]
+    }.items()}  # fmt: skip
+    assert "skill" not in made_up(measurements=apart, metrics={"bce": make_metric("bce")}).table()
+
+
 def test_a_row_of_which_nothing_can_be_said_has_its_dash_and_no_remark():
     """As masks of a model that gives none: that is told in a note, once."""
     silent = {row: {"bce": {"bce": np.full((7, 3), value)}} for row, value in (("model", np.nan), ("blank", 2.0))}

@@ -42,7 +42,7 @@ def content(tmp_path, monkeypatch):
         (
             "recipe.radii",
             [1.0],
-            "recipe.masses in my.json must be 1 number, one for each of recipe.radii, got (1.0, 6",
+            "recipe.masses in my.json must be 1 number, one for each of recipe.radii, got 1 6",
         ),
         ("recipe.speed", float("nan"), "recipe.speed in my.json must be a finite number, got nan"),
         ("recipe.ball", 1, "recipe.ball in my.json must be a known setting, got 1; did you mean recipe.balls?"),

@@ -311,17 +311,33 @@ def test_a_point_of_one_clip_has_no_bar_and_the_figure_says_so():
         (
             "activation",
             {"trace": {"schema": 0}},
-            "--figure must be among strip, schemata for this .*, got activation, which needs active; ask",
+            r"--figure must be among strip, schemata for .* activation, which needs modules that may rest \(rims\); ask",
         ),
         (
             "top-down",
             {"trace": {}},
-            "among strip for .* got top-down, which needs top_down, visibility/fraction; ask",
+            r"got top-down, which needs layers that read those above \(brims\) and how much of .* is visible; ask",
         ),
-        ("activation-position", {}, "among strip, activation, schemata, mask-out for .* which needs positions; ask"),
-        ("mask-out", {"trace": {}}, "among strip for .* got mask-out, which needs active or input_attention; ask"),
-        ("schemata", {"trace": {"active": 0}}, "among strip, activation, mask-out for .* which needs schema; ask"),
-        ("schemata", {"trace": {"layer0.input_attention": 0}}, "among strip, mask-out for .* which needs schema; ask"),
+        (
+            "activation-position",
+            {},
+            "among strip, activation, schemata, mask-out for .* which needs the positions of objects; ask",
+        ),
+        (
+            "mask-out",
+            {"trace": {}},
+            r"among strip for .* got mask-out, which needs modules or object files \(rims, scoff\); ask",
+        ),
+        (
+            "schemata",
+            {"trace": {"active": 0}},
+            r"among strip, activation, mask-out for .* which needs schemata \(scoff\); ask",
+        ),
+        (
+            "schemata",
+            {"trace": {"layer0.input_attention": 0}},
+            r"among strip, mask-out for .* which needs schemata \(scoff\); ask",
+        ),
     ],
 )
 def test_what_a_figure_lacks_is_said(name, changes, message):

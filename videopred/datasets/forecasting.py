@@ -49,7 +49,8 @@ class Forecast(NamedTuple):
     def __str__(self) -> str:
         files, workers = counted(len(self.files), "file"), counted(self.workers, "worker")
         clips, time_taken = counted(self.clips, "clip"), duration(self.seconds)
-        return f"making {clips} in {files} of {size(self.bytes)} takes about {time_taken} with {workers}"
+        room = f"of {size(self.bytes)}" if len(self.files) == 1 else f"that take {size(self.bytes)} together"
+        return f"making {clips} in {files} {room} takes about {time_taken} with {workers}"
 
 
 def forecast(targets: Sequence[Target], local: LocalMaker, workers: int) -> Forecast:

@@ -1,7 +1,7 @@
 """Recipes: what a world is made of. Light: pydantic only, so that help and usage errors load no NumPy."""
 
 import math
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, TypeAdapter, model_validator
@@ -83,15 +83,16 @@ class BallsConfig(ArenaSettings):
 
     @model_validator(mode="after")
     def _balls_fit(self) -> "BallsConfig":
+        radii, masses = check.as_typed(self.radii), check.as_typed(self.masses)
         must = f"be {counted(len(self.radii), 'number')}, one for each of --radii"
-        check.require(len(self.masses) == len(self.radii), "--masses", must, self.masses, "give one mass per radius")
+        check.require(len(self.masses) == len(self.radii), "--masses", must, masses, "give one mass per radius")
         largest, smallest = max(self.radii), min(self.radii)
         must = f"be below {min(self.arena) / 2:g} arena units, half the shorter side of the arena"
-        check.require(2 * largest < min(self.arena), "--radii", must, self.radii, "choose smaller balls")
+        check.require(2 * largest < min(self.arena), "--radii", must, radii, "choose smaller balls")
         # A disc of radius sqrt(1/2) px holds a pixel centre wherever it lies, so every ball is always seen.
         least = math.sqrt(0.5) / self.px_per_unit
         must, fix = f"be at least {least:.3g} arena units, 0.71 px", "choose larger balls or larger frames"
-        check.require(smallest >= least, "--radii", must, self.radii, fix)
+        check.require(smallest >= least, "--radii", must, radii, fix)
         # Balls thrown in at random, one after the other, jam at 0.55 of the area; walls make it less.
         share = self.objects * math.pi * largest**2 / (self.arena[0] * self.arena[1])
         must = "fit into the arena: at their largest, balls may cover 40 % of it"
@@ -107,12 +108,14 @@ class BallsConfig(ArenaSettings):
         for x, y in self.fixed:
             must = f"lie within the walls: x from {r:g} to {width - r:g}, y from {r:g} to {height - r:g}"
             inside = r <= x <= width - r and r <= y <= height - r
-            check.require(inside, "--fixed", must, (x, y), "move it, or choose a smaller first of --radii")
+            got, fix = check.as_typed((x, y)), "move it, or choose a smaller first of --radii"
+            check.require(inside, "--fixed", must, got, fix)
         for one, other in combinations(self.fixed, 2):
-            must, got = f"be at least {2 * r:g} arena units apart, two radii", f"{one} and {other}"
+            must = f"be at least {2 * r:g} arena units apart, two radii"
+            got = f"{check.as_typed(one)} and {check.as_typed(other)}"
             check.require(math.dist(one, other) >= 2 * r, "--fixed", must, got, "move one of them")
         must, fix = "be left out with --gravity", "no law here lets balls fall onto fixed ones"
-        check.require(not (self.fixed and self.gravity), "--fixed", must, self.fixed, fix)
+        check.require(not (self.fixed and self.gravity), "--fixed", must, check.as_typed(chain(*self.fixed)), fix)
         return self
 
     @model_validator(mode="after")
@@ -204,7 +207,7 @@ class MovingMNISTConfig(DatasetSettings):
         must, fix = f"be a whole number by the law {self.law}", "choose e.g. 4, or --law srivastava"
         check.require(self.law == "srivastava" or self.speed.is_integer(), "--speed", must, self.speed, fix)
         must, fix = "be one number by the law svg", "choose e.g. 2, or --law fixed"
-        check.require(self.law != "svg" or len(self.digits) == 1, "--digits", must, self.digits, fix)
+        check.require(self.law != "svg" or len(self.digits) == 1, "--digits", must, check.as_typed(self.digits), fix)
         return self
 
     @model_validator(mode="after")
@@ -213,7 +216,7 @@ class MovingMNISTConfig(DatasetSettings):
             classes = self.classes(part)
             must, fix = "name at least one class of digits, and none twice", "choose from 0 to 9"
             once = 0 < len(classes) == len(set(classes))
-            check.require(once, f"--{part}-digits", must, classes, fix)
+            check.require(once, f"--{part}-digits", must, check.as_typed(classes), fix)
         return self
 
 

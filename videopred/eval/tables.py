@@ -27,17 +27,18 @@ COPY_LAST = "copy last"
 
 def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
     """Means with intervals, skill, every metric at a few steps, and a legend; see `Scores.table`."""
-    horizon = scores.protocol.horizon
-    steps = _few_steps(horizon) if steps is None else steps
-    for step in steps:
-        check_step(step, horizon)
+    for step in steps or ():
+        check_step(step, scores.protocol.horizon)
     blocks = [
         f"{Path(scores.file).name}: {what_was_asked(scores)}; * marks the best of a column",
         *(_means(scores, columns, span) for span in scores.protocol.spans for columns in _side_by_side(scores)),
         *(_over_seeds(scores, columns) for columns in _side_by_side(scores) if scores.seeds),
         *_best_of(scores),
         *(_skills(scores, columns) for columns in _side_by_side(scores)),
-        *(_at_steps(scores, column, steps) for column in scores.metrics),
+        *(
+            _at_steps(scores, column, _few_steps(scores, column) if steps is None else steps)
+            for column in scores.metrics
+        ),
         _legend(scores),
     ]
     return "\n\n".join(filter(None, blocks))
@@ -169,6 +170,8 @@ def _skills(scores: "Scores", of: Sequence[str]) -> str:
         return ""
     rows = [row for row in scores.values if row != COPY_LAST]
     skills = [[scores.skill(row, column) for row in rows] for column in shown]
+    if all(skill is None for of_column in skills for skill in of_column):
+        return ""
     columns = [["– " if skill is None else f"{skill:z.3f} " for skill in of_column] for of_column in skills]
     return aligned("skill", [f"{scores.label(column)} " for column in shown], rows, columns)
 
@@ -181,7 +184,8 @@ def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:
         values = [float(of_row[column][step - 1]) for of_row in scores.values.values()]
         columns.append([f"{written(value, metric)}{star}" for value, star in zip(values, stars, strict=True)])
     heads = [f"{step} " for step in steps]
-    return aligned(f"{scores.label(column)} {arrow(metric)} at step", heads, list(scores.values), columns)
+    along = f"by {metric.along}" if metric.along else "at step"
+    return aligned(f"{scores.label(column)} {arrow(metric)} {along}", heads, list(scores.values), columns)
 
 
 def best_rows(values: Mapping[str, np.ndarray], metric: "Quantity") -> set[str]:
@@ -226,6 +230,11 @@ def _legend(scores: "Scores") -> str:
     return "\n".join([*told, *scores.remarks, *scores.notes])
 
 
-def _few_steps(horizon: int) -> list[int]:
-    """The first step, the last, and a few round ones between."""
+def _few_steps(scores: "Scores", column: str) -> list[int]:
+    """The first step, the last, and a few round ones between; of a curve along something else, such as hidden frames,
+    a few of those where any row has a value."""
+    horizon, values = scores.protocol.horizon, [of_row[column] for of_row in scores.values.values()]
+    there = np.flatnonzero(~np.isnan(values).all(0)) + 1
+    if scores.metrics[column].along and len(there):
+        return there[np.unique(np.linspace(0, len(there) - 1, 8).round().astype(int))].tolist()
     return [step for step in (1, 2, 5, 10, 20, 50, 100) if step < horizon] + [horizon]

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from tyro.conf import Suppress
 
-from videopred.check import require
+from videopred.check import as_typed, require
 from videopred.models.core_settings import CoreSettings
 
 
@@ -209,7 +209,7 @@ class MLDRIMsConfig(StackSettings):
     def _layers_are_alike(self) -> "MLDRIMsConfig":
         for name, sizes in (("modules", self.modules), ("active", self.active)):
             must, fix = "be the same in all layers, as the lowest chooses for all", "or take hierarchical-rims"
-            require(len(set(sizes)) == 1, f"--core.{name}", must, sizes, fix)
+            require(len(set(sizes)) == 1, f"--core.{name}", must, as_typed(sizes), fix)
         return self
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PositiveInt, field_validator, model_validator
 from tyro.conf import Suppress
 
-from videopred.check import require
+from videopred.check import as_typed, require
 from videopred.models.core_settings import CoreSettings
 
 
@@ -40,7 +40,7 @@ class LadderConfig(CoreSettings):
     @field_validator("units")
     @classmethod
     def _are_layers(cls, units: tuple[int, ...]) -> tuple[int, ...]:
-        must, got = "have at least 2 numbers, one for each layer", " ".join(map(str, units)) or "nothing"
+        must, got = "have at least 2 numbers, one for each layer", as_typed(units)
         require(len(units) >= 2, "--core.units", must, got, "give more, or take the core lstm")
         return units
 

@@ -14,6 +14,16 @@ from videopred.rendering import FIGURES, ROWS
 if TYPE_CHECKING:
     from videopred.rollout import Rollout
 
+_NEEDED = {
+    "active": "modules that may rest (rims)",
+    "active or input_attention": "modules or object files (rims, scoff)",
+    "schema": "schemata (scoff)",
+    "top_down": "layers that read those above (brims)",
+    "positions": "the positions of objects",
+    "visibility/fraction": "how much of each object is visible",
+}
+"""Words of `Drawing.needs` -> what a model or its data must have."""
+
 
 class ClipView(NamedTuple):
     """One clip, its truth and what a model made of it.
@@ -94,7 +104,7 @@ def check_figure(view: ClipView, figure: str) -> None:
     check.one_of("--figure", figure, FIGURES)
     there = known(view)
     drawn = [name for name, one in FIGURES.items() if there.issuperset(one.needs)]
-    lacking = ", ".join(need for need in FIGURES[figure].needs if need not in there)
+    lacking = " and ".join(_NEEDED.get(need, need) for need in FIGURES[figure].needs if need not in there)
     must = f"be among {', '.join(drawn)} for this model and data"
     check.require(figure in drawn, "--figure", must, f"{figure}, which needs {lacking}", "ask for another")
 
