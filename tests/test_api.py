@@ -59,6 +59,7 @@ def test_the_package_says_its_version():
     assert re.search(r'^version = "(.*)"$', project, re.MULTILINE)[1] == videopred.__version__
 
 
+@pytest.mark.slow
 def test_its_programs_use_every_name_and_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     program = "\n".join(blocks(PAGE, "python"))

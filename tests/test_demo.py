@@ -26,6 +26,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out, threads = tmp_path / "eval" / "demo", torch.get_num_threads()

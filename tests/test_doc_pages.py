@@ -92,6 +92,7 @@ def test_what_the_page_on_many_machines_runs(capsys):
     assert "threads  " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_ones_own_model_and_metric_are_judged(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

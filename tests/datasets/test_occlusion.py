@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slow_proofs import slow
 
 from videopred.datasets.clip import Clip, clip_seed
 from videopred.datasets.occlusion import Occlusion
@@ -205,7 +206,7 @@ def test_a_change_of_shape_shows_in_the_smallest_frames(height, width):
         assert (one.frames != other.frames).any()
 
 
-@pytest.mark.parametrize(("height", "width", "frames"), [(25, 80, 37), (24, 96, 40)])
+@pytest.mark.parametrize(("height", "width", "frames"), [(25, 80, 37), *slow((24, 96, 40))])
 def test_so_it_does_on_both_sides_of_every_splice(height, width, frames):
     """Between two occluders a moving disc and a square may show the same: then an impossible clip is a possible one."""
     changes = {"blocks": ("O2",), "movements": ("dynamic-2",), "occlusion": ("occluded",)}

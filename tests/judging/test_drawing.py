@@ -240,7 +240,7 @@ def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypat
 
 
 @pytest.mark.parametrize("old", [("test-0.gif", "test-4.gif"), *slow(((),))], ids=["replaced", "new"])
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError("no space left")], ids=["stopped", "failed"])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, *slow(OSError("no space left"))], ids=["stopped", "failed"])
 def test_pictures_come_together_or_not_at_all(place, monkeypatch, tmp_path, old, stop):
     out, kept = tmp_path / "seen", drawing.draw_view
 

@@ -60,6 +60,7 @@ def assert_same_scores(here: Scores, there: Scores) -> None:
             np.testing.assert_allclose(there.values[row][column], values, close, 1e-7, err_msg=f"{row} {column}")
 
 
+@pytest.mark.slow
 def test_every_metric_of_every_row(place):
     metrics = tuple(name for name in (*METRICS, *OBJECT_METRICS) if name not in NEEDS_COLOR)
     file, protocol = open_dataset(place / "balls4.h5"), Protocol(context=CONTEXT, horizon=HORIZON, metrics=metrics)

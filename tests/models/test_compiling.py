@@ -74,7 +74,7 @@ def given_to(name: str, steps: int) -> tuple[Any, Tensor]:
 
 
 @pytest.mark.parametrize("steps", [11, *slow(3, 4)])
-@pytest.mark.parametrize("name", ["lstm", "rims", "brims", "scoff", *OWN])
+@pytest.mark.parametrize("name", ["lstm", "rims", *slow("brims"), "scoff", *OWN])
 def test_a_compiled_step_learns_the_same(name, steps):
     core, given = given_to(name, steps)
     expected, graphs = learned(core, given), Graphs()
@@ -159,7 +159,8 @@ def test_longer_clips_are_not_compiled_anew_nor_is_evaluation():
     assert graphs.calls == calls
 
 
-@pytest.mark.parametrize("decoder", ["shared", *slow("files", "masks")])
+@pytest.mark.slow
+@pytest.mark.parametrize("decoder", ["shared", "files", "masks"])
 def test_encoder_and_decoder_are_compiled_for_a_gpu(monkeypatch, decoder):
     """Once for the first number of frames, and once for all others; not for validation and rollouts."""
     monkeypatch.setattr(compiling, "compile_step", lambda *asked: None)
@@ -218,7 +219,8 @@ def test_the_whole_is_compiled_where_there_is_no_loop():
     assert not {"advance", "step", "run"} & set(vars(predictor.core))
 
 
-@pytest.mark.parametrize("core", ["transformer", *slow("scoff")])
+@pytest.mark.slow
+@pytest.mark.parametrize("core", ["transformer", "scoff"])
 def test_a_whole_model_is_one_graph_also_where_it_goes_on_from_a_state(core):
     predictor, graphs = build(tiny_model(core), (1, HEIGHT, WIDTH)), Graphs()
     predictor.compile(backend=graphs)

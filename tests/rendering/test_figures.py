@@ -311,7 +311,7 @@ def test_a_point_of_one_clip_has_no_bar_and_the_figure_says_so():
         (
             "activation",
             {"trace": {"schema": 0}},
-            r"--figure must be among strip, schemata for .* activation, which needs modules that may rest \(rims\); ask",
+            r"--figure must be among strip, schemata .* activation, which needs modules that may rest \(rims\); ask",
         ),
         (
             "top-down",

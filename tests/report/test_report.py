@@ -293,6 +293,7 @@ def test_runs_that_cannot_be_compared_say_why(made, tmp_path):
     assert "They have no scores on the same data" in report(made, tmp_path, "rims", "gru").text
 
 
+@pytest.mark.slow
 def test_plausibility_is_shown_if_it_was_judged(made, tmp_path, monkeypatch):
     estimate = {"value": 0.25, "low": 0.125, "high": None}
     error = {"where": {}, "scenes": 7, "relative": estimate | {"high": 0.5}, "strict": 0.5, "ties": 0}

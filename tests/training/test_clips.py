@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from slow_proofs import slow
 from tiny_runs import RECIPE, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, weights
 
@@ -155,7 +154,8 @@ def test_what_a_loader_complains_of_is_told_in_one_line(data, tmp_path, monkeypa
         train(file, tiny_model(), tiny_training(), compute=compute, out=tmp_path / "other", device="cpu")
 
 
-@pytest.mark.parametrize("window", [6, *slow(None)])
+@pytest.mark.slow
+@pytest.mark.parametrize("window", [6, None])
 def test_where_clips_wait_changes_nothing(data, tmp_path, window):
     settings = tiny_training(window=window)
     usual = train(data, tiny_model(), settings, watch=UNDRAWN, out=tmp_path / "usual", device="cpu")

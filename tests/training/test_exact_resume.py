@@ -52,7 +52,7 @@ def whole(data, tmp_path_factory) -> dict[str, Any]:
     return everything_of(train(data, tiny_model("rims"), tiny_training(**EVERYTHING), out=out, device="cpu"))
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, *slow(2)])
 @pytest.mark.parametrize("stops", [(2, 4, 6), *slow(((1, 3, 5),))], ids=str)
 def test_a_resumed_run_is_the_run_that_never_stopped(data, whole, tmp_path, monkeypatch, stops, workers):
     """Stopped again and again: after every update in turn, before, after and at a look at the validation clips."""

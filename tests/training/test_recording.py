@@ -72,7 +72,7 @@ def film(clips: int = 3, seed: int = 0) -> Tensor:
 
 
 @pytest.mark.parametrize("changes", [{}, *slow({"accumulate": 2}, {"precision": "bf16-mixed"})], ids=str)
-@pytest.mark.parametrize("core", ["rims", "scoff", "transformer"])
+@pytest.mark.parametrize("core", ["rims", *slow("scoff", "transformer")])
 def test_a_recorded_model_learns_the_same(data, tmp_path, recorded, core, changes):
     settings = tiny_training(**GRADUAL | changes)
     eager, graphs = (

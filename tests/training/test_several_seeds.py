@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from command_line import run
+from slow_proofs import slow
 from tiny_runs import tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, load, stderr_unread, weights
 
@@ -101,7 +102,7 @@ def stop_before(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(several, "train", learn)
 
 
-@pytest.mark.parametrize("record", [None, "{}", "{"])
+@pytest.mark.parametrize("record", [None, *slow("{}", "{")])
 def test_old_runs_are_replaced_where_that_was_stopped_before_the_last(data, tmp_path, monkeypatch, capfd, record):
     """And are not judged beside new ones meanwhile; also where an old run's record is damaged or says nothing."""
     out = tmp_path / "runs"

@@ -85,7 +85,7 @@ def test_a_device_that_waits_for_clips_is_told_of(data, tmp_path, hold, workers,
     assert (said in (out / "log.txt").read_text()) == told
 
 
-@pytest.mark.parametrize("pieces", [1, 2])
+@pytest.mark.parametrize("pieces", [1, *slow(2)])
 def test_the_host_waits_once_an_update_while_the_device_computes_the_next_loss(data, tmp_path, monkeypatch, pieces):
     """For whether losses and gradients of the update before are finite."""
     course, plain = [], Learner.loss_to_learn

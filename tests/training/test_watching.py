@@ -96,7 +96,7 @@ def test_other_cores_are_drawn_as_far_as_they_have_something_to_show(data, tmp_p
     assert ("clip 0/modules" in events(run).Tags()["images"]) == (core != "gru")
 
 
-@pytest.mark.parametrize("core", ["rims", "scoff"])
+@pytest.mark.parametrize("core", ["rims", *slow("scoff")])
 def test_being_watched_changes_nothing(data, tmp_path, core):
     """Dropout and drawn schemata included."""
     learned = []
