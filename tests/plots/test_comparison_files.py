@@ -184,6 +184,11 @@ def test_a_lone_value_is_seen():
     assert one.get_xlim() == (0.5, 1.5)
     levels = [line.get_ydata()[0] for line in other.lines if line.get_label().startswith("_")]
     assert levels == [0.5, 0.4]
+    among_many = np.full(50, np.nan)
+    among_many[7] = 0.6
+    (plot,) = draw_curves({"c": ScorePanel({"blank": Curve(*[among_many] * 3, True)}, False)}).axes
+    (level,) = (line for line in plot.lines if line.get_label().startswith("_"))
+    assert level.get_xdata().tolist() == [7, 9]
 
 
 def test_the_intervals_of_a_single_step_are_bars_beside_each_other_and_so_called():

@@ -127,14 +127,14 @@ def _draw(plot: Any, panel: ScorePanel, marks: Sequence[int]) -> None:
 def _draw_alone(plot: Any, steps: np.ndarray, line: Curve, look: "Look") -> None:
     """Mark each value with none before and after it, through which no line goes: a model's, with a bar in the place of
     a band, or a level of a line."""
-    known = np.pad(~np.isnan(line.values), 1)
+    known, half = np.pad(~np.isnan(line.values), 1), max(0.4, 0.02 * len(steps))  # wide enough to be seen among many
     for at in np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]):
         step, level = steps[at], [line.values[at]] * 2
         if look.marker:
             plot.plot([step], level[:1], **look._asdict(), markersize=5)
             plot.vlines(step, line.low[at], line.high[at], color=look.color, linewidth=1.8)
         else:
-            plot.plot([step - 0.4, step + 0.4], level, **look._asdict())
+            plot.plot([step - half, step + half], level, **look._asdict())
 
 
 def limit(plot: Any, panel: ScorePanel) -> None:
