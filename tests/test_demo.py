@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 import torch
 
+from videopred import demo
 from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.demo import CONTEXT, HORIZON, MODEL, RECIPE, TINY_CLIPS, run_demo, verdict
+from videopred.interrupt import as_ctrl_c
 from videopred.judging import BASELINES
 
 NAMES = [
@@ -64,6 +66,19 @@ def test_no_file_that_is_there_is_replaced_unasked(tmp_path, name):
         run_demo(tmp_path, tiny=True, device="cpu")
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "mine"
+
+
+def test_who_stops_it_as_the_training_ends_gets_no_scores(tmp_path, monkeypatch):
+    with as_ctrl_c() as around:
+
+        def too_late(*asked, out, **how):
+            around.asked = True
+            return out
+
+        monkeypatch.setattr(demo, "train", too_late)
+        with pytest.raises(KeyboardInterrupt):
+            run_demo(tmp_path, tiny=True, device="cpu")
+    assert [path.name for path in tmp_path.iterdir()] == ["balls.h5"]
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores
 from videopred.eval.tables import COPY_LAST
 from videopred.files import write_all
+from videopred.interrupt import stop_if_lost
 from videopred.judging import BASELINES, evaluate
 from videopred.judging.drawing import views_of
 from videopred.models.codec_settings import RNEMConfig
@@ -96,6 +97,7 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     bars = progress and sys.stderr.isatty()  # a file would keep every state of a bar
     data = generate("balls", clips, recipe=RECIPE, out=out / "balls.h5", overwrite=True, progress=bars)
     run = train(data, MODEL, training, out=out / "run", device=device, overwrite=True, progress=progress)
+    stop_if_lost()  # of the training, which was over
     predictor, file = load_run(run, device), open_dataset(data)
     scores = evaluate(predictor, file, context=CONTEXT, horizon=HORIZON, progress=bars)
     views = views_of(predictor, file, "test", range(len(PICTURES)), CONTEXT, HORIZON)

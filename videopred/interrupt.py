@@ -79,7 +79,19 @@ def as_ctrl_c() -> HeldInterrupt:
 
 
 def stop_if_lost() -> None:
-    """Raise KeyboardInterrupt if a `HeldInterrupt` around has raised one that was lost."""
-    around = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
-    if isinstance(around, HeldInterrupt):
+    """Raise KeyboardInterrupt if a `HeldInterrupt` around has raised one that was lost, or was told of one."""
+    if around := _around():
         around.stop_if_asked()
+
+
+def pass_on(held: HeldInterrupt) -> None:
+    """Tell the `HeldInterrupt` around, if there is one, of a signal that came too late for what was going on."""
+    if held.asked and (around := _around()):
+        around.asked, around.heard = True, around.heard or held.heard
+
+
+def _around() -> HeldInterrupt | None:
+    """What hears signals now."""
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, *stop_signals())]
+    listening = [getattr(handler, "__self__", None) for handler in handlers]
+    return next((one for one in listening if isinstance(one, HeldInterrupt)), None)

@@ -93,7 +93,9 @@ def is_system_error(error: Exception) -> bool:
 
 
 def lacking_memory(error: Exception) -> str | None:
-    """How much memory torch asked for in vain; None if the error says something else."""
+    """How much memory torch, or C++ below it, asked for in vain; None if the error says something else."""
+    if isinstance(error, RuntimeError) and "bad_alloc" in str(error):
+        return "byte"  # nobody says how many
     lacking = isinstance(error, RuntimeError) and re.search(
         r"tried to allocate ([\d.]+) ?(\w+)", str(error), re.IGNORECASE
     )

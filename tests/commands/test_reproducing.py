@@ -13,13 +13,14 @@ from tiny_runs import HEIGHT, WIDTH, tiny_data
 from videopred import cli
 from videopred.check import FaultyFileError
 from videopred.checkpoint import RunConfig
-from videopred.commands.reproducing import _check_run
+from videopred.commands.reproducing import _check_run, _do
 from videopred.datasets import DATASETS, find_recipe
 from videopred.datasets.generation import generate
 from videopred.experiments import EXPERIMENTS, PAPERS, experiment_names
 from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.figures import PAPER_FIGURES, find_figure
 from videopred.experiments.planning import make_plan
+from videopred.interrupt import as_ctrl_c
 from videopred.models.presets import PRESETS
 from videopred.models.rival_settings import LSTMConfig
 from videopred.rendering import FIGURES
@@ -209,6 +210,15 @@ def test_who_interrupts_a_figure_is_told_how_to_continue_it(workplace, monkeypat
     Path("models/rims-balls678-tiny").mkdir(parents=True)
     with pytest.raises(KeyboardInterrupt, match=f"^{told} this command again to continue the figure$"):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
+
+
+def test_who_interrupts_a_training_of_a_figure_that_was_over_has_no_other_begun(capsys):
+    with as_ctrl_c() as around:
+        _do(("list", "cores"))
+        around.asked = True
+        with pytest.raises(KeyboardInterrupt, match="^what was saved before is intact; give this command again to"):
+            _do(("list", "cores"))
+    assert capsys.readouterr().out.count("Recurrent independent mechanisms") == 2
 
 
 def test_a_dry_run_prints_a_script_and_makes_nothing(workplace, capsys):

@@ -15,6 +15,7 @@ from film_samples import CHANCE, COLOR, GREY, read
 from PIL import Image
 
 from videopred.datasets.gif_times import read_times
+from videopred.datasets.importing import import_films
 
 # --- pictures ----------------------------------------------------------------------------------------------
 
@@ -36,6 +37,24 @@ def save_frames(
     for number, frame in enumerate(frames, start=first):
         MODES[mode][1](frame).save(folder / name.format(number))
     return folder
+
+
+def test_a_picture_that_may_not_be_read_is_no_fault_of_the_file_that_is_written(tmp_path, monkeypatch):
+    """They are read twice, the second time while their file is written."""
+    folder, plain, last = save_frames(tmp_path / "f", GREY[0]), Image.open, f"_{len(GREY[0]):03}.png"
+    opened = 0
+
+    def refused(path, *others, **named):
+        nonlocal opened
+        opened += str(path).endswith(last)
+        if opened == 2:
+            raise PermissionError(13, "Permission denied", str(path))
+        return plain(path, *others, **named)
+
+    monkeypatch.setattr(Image, "open", refused)
+    with pytest.raises(PermissionError, match=rf"^{folder}/.*{last} must be accessible, got Permission denied; check"):
+        import_films(folder, tmp_path / "ours.h5")
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -5,6 +5,7 @@ import fcntl
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -289,3 +290,17 @@ def test_a_killed_process_goes_on_and_leaves_no_other(tmp_path, workers, sign):
     assert re.search(r"resuming: (\d,)?\d\d\d of 6,000 clips are there", done.stderr)
     assert (tmp_path / "killed" / "balls4.h5").read_bytes() == expected
     assert names(tmp_path / "killed") == ["balls4.h5"]
+
+
+def test_who_stops_it_while_it_cleans_up_is_told_that_the_file_is_made(tmp_path, monkeypatch, whole):
+    plain = shutil.rmtree
+
+    def interrupted(*asked, **how):
+        signal.raise_signal(signal.SIGINT)
+        plain(*asked, **how)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt, match=rf"^{tmp_path}/balls4\.h5 is made$"):
+        make(tmp_path)
+    assert names(tmp_path) == ["balls4.h5"]
+    assert (tmp_path / "balls4.h5").read_bytes() == whole

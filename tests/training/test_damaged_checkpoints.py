@@ -204,6 +204,7 @@ def test_checkpoints_that_were_to_be_kept_are_left_alone_where_the_last_is_as_ne
         OSError(errno.EIO, "Input/output error"),
         MemoryError(),
         RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000 bytes."),
+        RuntimeError("std::bad_alloc"),
     ],
     ids=lambda error: type(error).__name__,
 )

@@ -22,7 +22,7 @@ from training_runs import equal, learner, load, weights
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
 from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
-from videopred.interrupt import HeldInterrupt, as_ctrl_c
+from videopred.interrupt import HeldInterrupt, as_ctrl_c, stop_if_lost
 from videopred.rollout import roll_out
 from videopred.settings import ComputeConfig, seconds_of
 from videopred.training import course
@@ -48,6 +48,25 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, at: int, times: int = 1, numbe
 
     monkeypatch.setattr(Learner, "training_step", interrupted)
     return begun
+
+
+def test_a_signal_that_comes_too_late_is_told_to_what_comes_after(data, tmp_path, monkeypatch):
+    """In the last look at the validation clips; the run itself is finished."""
+    plain = Learner.validation_step
+
+    def signalled(self: Learner, batch: Any, number: int) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        plain(self, batch, number)
+
+    with as_ctrl_c() as around:
+        run = train(data, tiny_model("gru"), tiny_training(updates=1), out=tmp_path / "quiet", device="cpu")
+        stop_if_lost()
+        monkeypatch.setattr(Learner, "validation_step", signalled)
+        run = train(data, tiny_model("gru"), tiny_training(updates=1), out=tmp_path / "run", device="cpu")
+        assert json.loads((run / "run.json").read_text())["state"] == "finished"
+        assert around.heard == "SIGTERM"
+        with pytest.raises(KeyboardInterrupt):
+            stop_if_lost()
 
 
 def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, monkeypatch):

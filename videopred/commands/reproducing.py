@@ -17,6 +17,7 @@ from videopred.experiments.planning import Plan, Training, make_plan
 from videopred.experiments.scales import changes
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.flags import model_flags
+from videopred.interrupt import stop_if_lost
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import SUMMARY
 from videopred.training.places import is_unbegun
@@ -107,6 +108,7 @@ def _do(words: Words) -> None:
     try:
         with terminal.going_on():
             run(list(words))
+        stop_if_lost()  # of a training that was over
     except KeyboardInterrupt as interrupt:
         said = str(interrupt) or "what was saved before is intact"
         raise KeyboardInterrupt(f"{said}; give this command again to continue the figure") from None

@@ -357,7 +357,7 @@ class ClipFile(ClipSource):
 
     def _require_same(self, condition: bool) -> None:
         """Refuse another file in the place of the one that this was made from."""
-        must, fix = "be the file that was opened", "put that one back, or open this one with `open_dataset`"
+        must, fix = "be the file that was opened", "put that one back, or begin again with this one"
         got = f"{self.path}, which has been replaced or changed since"
         check.require_sound(condition, "DATA", must, got, fix)
 

@@ -110,4 +110,6 @@ def _read_idx(folder: Path, name: str, shape: tuple[int, ...]) -> np.ndarray:
             raise ValueError("wrong header")
         return data.reshape(sizes[1], *shape)
     except (OSError, EOFError, ValueError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's, not of what is in the file
+            raise
         raise FaultyFileError(complaint("--mnist", f"hold an undamaged {name}", f"{path} ({error})", _FIX)) from None

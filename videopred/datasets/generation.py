@@ -74,8 +74,8 @@ def generate(
         ):
             for target in work.missing:
                 make_file(target, maker, bar.update, overwrite=overwrite)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("the same command continues where this one stopped") from None
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(str(interrupt) or "the same command continues where this one stopped") from None
     if overwrite:
         for path in strays(work.job):
             with told_of(path):

@@ -18,6 +18,7 @@ from videopred.datasets.plan import Block, Job, Target
 from videopred.datasets.shards import shard_name, shard_names
 from videopred.datasets.writer import SOFTWARE
 from videopred.files import folders_of, told_of
+from videopred.interrupt import HeldInterrupt
 from videopred.systems import open_files_move, take_lock
 
 
@@ -138,7 +139,10 @@ class PieceFolder:
                 if not any(self.path.glob("*.piece")):
                     _remove(self.path, lock)
                 raise
-            _remove(self.path, lock)
+            with HeldInterrupt(unignored=True) as interrupt:
+                _remove(self.path, lock)
+            if interrupt.asked:
+                raise KeyboardInterrupt(f"{self._target.path} is made")
             self._sweep()
 
     def others(self) -> list[Path]:

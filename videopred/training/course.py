@@ -11,6 +11,7 @@ import torch
 from videopred import check
 from videopred.amounts import counted
 from videopred.device import is_slow_in_bfloat16
+from videopred.interrupt import pass_on
 from videopred.models.compiling import compile_predictor
 from videopred.systems import processors
 from videopred.training.batches import Batches
@@ -89,6 +90,7 @@ class Course:
                 self.folder.end(self._state, keep.saved_at)
         if signs.held.asked:  # too late for this training, and for others after it in time
             self.limit.over = f"{signs.held.heard} received"
+            pass_on(signs.held)
         return self.folder.path
 
     def _say_what_begins(self) -> None:
