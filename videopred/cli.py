@@ -174,7 +174,7 @@ def _in_our_words(error: Exception) -> str | None:
         case OSError() if error.filename is not None:
             fix = "look after its disk, and whether it was moved or deleted meanwhile; then give the command again"
             if isinstance(error, PermissionError):
-                fix = "check who owns it, and the permissions on it and on the folders that it is in"
+                fix = systems.PERMISSIONS
             path = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
             return check.complaint(path, "be accessible", error.strerror, systems.with_closing(fix, error))
         case MemoryError():

@@ -73,6 +73,10 @@ def replace(source: Path, target: Path) -> None:
     os.replace(source, target)
 
 
+PERMISSIONS = "check who owns it, and the permissions on it and on the folders that it is in"
+"""What to do about a path to which access is denied."""
+
+
 def with_closing(fix: str, error: OSError) -> str:
     """What to do about an error: also to close what is open, where Windows denies access, which it says of that too."""
     held = sys.platform == "win32" and isinstance(error, PermissionError)

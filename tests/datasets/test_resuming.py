@@ -292,15 +292,20 @@ def test_a_killed_process_goes_on_and_leaves_no_other(tmp_path, workers, sign):
     assert names(tmp_path / "killed") == ["balls4.h5"]
 
 
-def test_who_stops_it_while_it_cleans_up_is_told_that_the_file_is_made(tmp_path, monkeypatch, whole):
+@pytest.mark.parametrize(("shards", "told"), [(1, r"{}/balls4\.h5 is made"), (2, "the same command .*")])
+def test_who_stops_it_while_it_cleans_up_is_told_if_all_is_made(tmp_path, monkeypatch, whole, shards, told):
     plain = shutil.rmtree
 
     def interrupted(*asked, **how):
         signal.raise_signal(signal.SIGINT)
         plain(*asked, **how)
 
-    monkeypatch.setattr(shutil, "rmtree", interrupted)
-    with pytest.raises(KeyboardInterrupt, match=rf"^{tmp_path}/balls4\.h5 is made$"):
-        make(tmp_path)
-    assert names(tmp_path) == ["balls4.h5"]
-    assert (tmp_path / "balls4.h5").read_bytes() == whole
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", interrupted)
+        with pytest.raises(KeyboardInterrupt, match=f"^{told.format(tmp_path)}$"):
+            generate("balls4", CLIPS, seed=3, out=tmp_path, recipe=SMALL, shards=shards)
+    assert [path for path in tmp_path.rglob("*") if path.name.startswith(".")] == []
+    if shards == 1:
+        assert (tmp_path / "balls4.h5").read_bytes() == whole
+    else:
+        generate("balls4", CLIPS, seed=3, out=tmp_path, recipe=SMALL, shards=shards)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from videopred import check
-from videopred.systems import with_closing
+from videopred.systems import PERMISSIONS, with_closing
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def whole_source(path: Path, damage: tuple[type[Exception], ...], must: str, fix
         raise
     except damage as error:
         if isinstance(error, PermissionError):  # a line of ours, or whoever is writing takes it for refused there
-            advice = with_closing("check who owns it, and what the folders that it is in permit", error)
+            advice = with_closing(PERMISSIONS, error)
             raise PermissionError(check.complaint(str(path), "be accessible", "Permission denied", advice)) from None
         check.require_access(error, path)
         raise check.FaultyFileError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None

@@ -75,7 +75,9 @@ def generate(
             for target in work.missing:
                 make_file(target, maker, bar.update, overwrite=overwrite)
     except KeyboardInterrupt as interrupt:
-        raise KeyboardInterrupt(str(interrupt) or "the same command continues where this one stopped") from None
+        if str(interrupt) and target is work.missing[-1]:  # which is made
+            raise
+        raise KeyboardInterrupt("the same command continues where this one stopped") from None
     if overwrite:
         for path in strays(work.job):
             with told_of(path):
