@@ -22,7 +22,7 @@ from training_runs import equal, learner, load, weights
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
 from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
-from videopred.interrupt import HeldInterrupt, as_ctrl_c, stop_if_lost
+from videopred.interrupt import HeldInterrupt, as_ctrl_c, pass_on, stop_if_lost
 from videopred.rollout import roll_out
 from videopred.settings import ComputeConfig, seconds_of
 from videopred.training import course
@@ -67,6 +67,21 @@ def test_a_signal_that_comes_too_late_is_told_to_what_comes_after(data, tmp_path
         assert around.heard == "SIGTERM"
         with pytest.raises(KeyboardInterrupt):
             stop_if_lost()
+
+
+def test_what_comes_after_is_told_also_where_ctrl_c_is_ignored():
+    """As shells have it for what runs in the background."""
+    before, late = signal.signal(signal.SIGINT, signal.SIG_IGN), HeldInterrupt(unignored=True)
+    try:
+        with as_ctrl_c():
+            pass_on(late)
+            stop_if_lost()
+            late.asked, late.heard = True, "SIGTERM"
+            pass_on(late)
+            with pytest.raises(KeyboardInterrupt):
+                stop_if_lost()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, monkeypatch):
