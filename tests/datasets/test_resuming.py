@@ -308,4 +308,5 @@ def test_who_stops_it_while_it_cleans_up_is_told_if_all_is_made(tmp_path, monkey
     if shards == 1:
         assert (tmp_path / "balls4.h5").read_bytes() == whole
     else:
-        generate("balls4", CLIPS, seed=3, out=tmp_path, recipe=SMALL, shards=shards)
+        folder = generate("balls4", CLIPS, seed=3, out=tmp_path, recipe=SMALL, shards=shards)
+        assert len(names(folder)) == shards

@@ -1,55 +1,18 @@
-"""The table of scores: text, JSON and CSV."""
+"""The table of scores: means, steps, stars and skills."""
 
-import csv
 import json
 import re
 from dataclasses import replace
-from hashlib import sha256
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from made_up_scores import SPREAD, made_up
 
-from videopred.check import FaultyFileError
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
-from videopred.eval.file_names import SCORE_FILES
-from videopred.eval.scores import Scores, load_scores
+from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
-
-SPREAD = np.array([-3, -2, -1, 0, 1, 2, 3])[:, None]
-"""Adds up to 0 over the seven clips."""
-
-
-def counts(scores: list[float]) -> dict[str, np.ndarray]:
-    """Pixels whose F1, pooled over seven clips, are these: hits in odd clips only, the rest missed in even ones."""
-    hits = np.zeros((7, len(scores)))
-    missed = np.zeros((7, len(scores)))
-    hits[1::2], missed[::2] = 4, 2 * 4 * 3 * (1 / np.array(scores) - 1) / 4
-    return {"tp": hits, "fp": np.zeros_like(hits), "fn": missed, "tn": np.full_like(hits, 50)}
-
-
-def made_up(clips: int = 7, **changes: Any) -> Scores:
-    """Three rows of two metrics; each row is best in one of them, but not at every step."""
-    measurements = {
-        "model": {"bce": {"bce": [1.0, 20.0, 300.0] + 0.1 * SPREAD}, "f1": counts([1 / 3, 0.5, 0.25])},
-        "blank": {"bce": {"bce": [2.0, 20.0, 400.0] + 0 * SPREAD}, "f1": counts([0.5, 0.5, 0.5])},
-        "copy last": {"bce": {"bce": [4.0, 60.0, 320.0] - 0.2 * SPREAD}, "f1": counts([0.25, 0.25, 0.25])},
-    }
-    cut = {
-        row: {name: {key: values[:clips] for key, values in measured.items()} for name, measured in of_row.items()}
-        for row, of_row in measurements.items()
-    }
-    given = {
-        "measurements": cut,
-        "metrics": {name: make_metric(name) for name in ("bce", "f1")},
-        "file": "data/balls4.h5",
-        "fingerprint": "1234abcd",
-        "reference": "data/balls4.h5",
-        "protocol": Protocol(context=4, horizon=3, metrics=("bce", "f1"), clips=clips),
-    }
-    return Scores(**(given | changes))
 
 
 @pytest.fixture
@@ -333,109 +296,6 @@ def test_steps_outside_the_rollout_are_refused(scores):
                 told("model", "bce", steps)
         with pytest.raises(ValueError, match=f"steps must lie in 1 to 3, got {steps}; step 1 is"):
             scores.of_like_steps(["model", "blank"], "bce", steps)
-
-
-def test_saved_files_hold_every_value_exactly(scores, tmp_path):
-    paths = scores.save(tmp_path / "eval" / "run")
-    assert tuple(path.name for path in paths) == SCORE_FILES
-    assert {path.name for path in paths[0].parent.iterdir()} == set(SCORE_FILES)
-
-    stored = json.loads(paths[0].read_text())
-    assert stored.pop("measurements") == sha256(paths[2].read_bytes()).hexdigest()
-    assert stored == scores.to_dict()
-    cell = stored["rows"]["model"]["f1"]
-    np.testing.assert_allclose(cell["steps"], [1 / 3, 0.5, 0.25])
-    assert cell["mean"] == pytest.approx(np.mean([1 / 3, 0.5, 0.25]))
-    assert cell["skill"] == pytest.approx((cell["mean"] - 0.25) / 0.75)
-    assert all(low < value < high for (low, high), value in zip(cell["intervals"], cell["steps"], strict=True))
-    assert stored["protocol"]["context"] == 4
-    assert stored["metrics"]["f1"]["higher_is_better"] is True
-
-    lines = list(csv.DictReader(paths[1].open()))
-    assert len(lines) == 3 * 2 * 3
-    for line in lines:
-        assert float(line["value"]) == scores.values[line["row"]][line["metric"]][int(line["step"]) - 1]
-        assert float(line["low"]) <= float(line["value"]) <= float(line["high"])
-
-
-def test_what_was_saved_is_read_again(scores, tmp_path):
-    paths = scores.save(tmp_path)
-    for place in (tmp_path, paths[0]):
-        again = load_scores(place)
-        assert again.table() == scores.table()
-        assert again.to_dict() == scores.to_dict()
-        np.testing.assert_array_equal(again.measurements["model"]["f1"]["fn"], scores.measurements["model"]["f1"]["fn"])
-
-
-def test_all_that_is_told_is_read_again(scores, tmp_path):
-    """With rows that are called after folders, as those of several runs are."""
-    ours, blank, last = scores.measurements.values()
-    rows = {"runs/gru/seed-0": ours, "runs/gru/seed-1": last, "blank": blank}
-    told = made_up(
-        measurements=rows,
-        models=("runs/gru/seed-0", "runs/gru/seed-1"),
-        seeds={"gru": ("runs/gru/seed-0", "runs/gru/seed-1")},
-        notes=("trained on other clips",),
-        best_of={"runs/gru/seed-1": {"bce": {1: 7.5, 10: 6.25}}},
-        predictable=19,
-    )
-    told.save(tmp_path)
-    again = load_scores(tmp_path)
-    assert again != told, "arrays cannot be asked whether they are the same"
-    for name in ("models", "seeds", "notes", "best_of", "predictable", "file", "fingerprint", "reference", "protocol"):
-        assert getattr(again, name) == getattr(told, name), name
-    assert {row: list(columns) for row, columns in again.measurements.items()} == {row: ["bce", "f1"] for row in rows}
-
-
-def test_what_is_no_scores_is_refused(scores, tmp_path):
-    must = "SCORES must be a folder with the scores that `videopred evaluate` wrote, got"
-    with pytest.raises(FileNotFoundError, match=r"SCORES must be an existing file, got .*scores.json"):
-        load_scores(tmp_path)
-    scores.save(tmp_path)
-    (tmp_path / "scores.json").write_text("{}")
-    with pytest.raises(ValueError, match=must):
-        load_scores(tmp_path)
-    scores.save(tmp_path, overwrite=True)
-    whole = (tmp_path / "measurements.npz").read_bytes()
-    for broken in (b"broken", whole[:-9], whole[:99] + bytes(9) + whole[108:]):
-        (tmp_path / "measurements.npz").write_bytes(broken)
-        with pytest.raises(FaultyFileError, match=r"SCORES must be a whole .npz file, got .*s\.npz \(.*\); make them"):
-            load_scores(tmp_path)
-
-
-def test_scores_and_measurements_of_two_evaluations_are_refused(scores, tmp_path):
-    """Also of the same rows by the same metrics."""
-    other = {"model": scores.measurements["blank"], "blank": scores.measurements["model"]}
-    scores.save(tmp_path)
-    kept = (tmp_path / "scores.json").read_bytes()
-    replace(scores, measurements=scores.measurements | other).save(tmp_path, overwrite=True)
-    (tmp_path / "scores.json").write_bytes(kept)
-    must = rf"^SCORES must hold scores\.json and measurements of one evaluation, got {tmp_path}, where they are of"
-    with pytest.raises(FaultyFileError, match=rf"{must} another; make them with `videopred evaluate`$"):
-        load_scores(tmp_path)
-
-
-def test_nothing_is_overwritten_unasked(scores, tmp_path):
-    (tmp_path / "scores.csv").write_text("precious")
-    with pytest.raises(FileExistsError, match=r"--out must be a new path, got .*scores.csv \(already there\)"):
-        scores.save(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["scores.csv"]
-    scores.save(tmp_path, overwrite=True)
-    assert (tmp_path / "scores.csv").read_text().startswith("row,metric,step,value")
-
-
-def test_a_failed_write_leaves_the_old_file(scores, tmp_path, monkeypatch):
-    scores.save(tmp_path)
-    before = (tmp_path / "scores.json").read_text()
-
-    def fail(*_: object) -> None:
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(OSError, match="No space left"):
-        scores.save(tmp_path, overwrite=True)
-    assert (tmp_path / "scores.json").read_text() == before
-    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_a_metric_by_which_nothing_can_be_said_of_any_row_is_told():

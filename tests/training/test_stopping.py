@@ -5,7 +5,6 @@ import json
 import multiprocessing
 import os
 import signal
-import threading
 import weakref
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,7 +21,7 @@ from training_runs import equal, learner, load, weights
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
 from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
-from videopred.interrupt import HeldInterrupt, as_ctrl_c, pass_on, stop_if_lost
+from videopred.interrupt import as_ctrl_c, stop_if_lost
 from videopred.rollout import roll_out
 from videopred.settings import ComputeConfig, seconds_of
 from videopred.training import course
@@ -67,21 +66,6 @@ def test_a_signal_that_comes_too_late_is_told_to_what_comes_after(data, tmp_path
         assert around.heard == "SIGTERM"
         with pytest.raises(KeyboardInterrupt):
             stop_if_lost()
-
-
-def test_what_comes_after_is_told_also_where_ctrl_c_is_ignored():
-    """As shells have it for what runs in the background."""
-    before, late = signal.signal(signal.SIGINT, signal.SIG_IGN), HeldInterrupt(unignored=True)
-    try:
-        with as_ctrl_c():
-            pass_on(late)
-            stop_if_lost()
-            late.asked, late.heard = True, "SIGTERM"
-            pass_on(late)
-            with pytest.raises(KeyboardInterrupt):
-                stop_if_lost()
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, monkeypatch):
@@ -343,32 +327,6 @@ def test_what_one_of_two_processes_is_asked_both_do(limit, elsewhere, told):
 
     trainer: Any = SimpleNamespace(world_size=2, strategy=Strategy())
     assert StopSigns(TimeLimit(limit), several=True).reason(trainer) == told
-
-
-def test_outside_the_main_thread_signals_are_left_alone():
-    handler = signal.getsignal(signal.SIGINT)
-    seen = []
-
-    def listen() -> None:
-        with HeldInterrupt():
-            seen.append(signal.getsignal(signal.SIGINT))
-
-    thread = threading.Thread(target=listen)
-    thread.start()
-    thread.join()
-    assert seen == [handler]
-
-
-def test_a_signal_that_is_not_python_s_is_left_alone(monkeypatch):
-    """As where a program in which Python runs has put its own handler in place."""
-    of = signal.getsignal
-    before = [of(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGTERM else of(number))
-    with HeldInterrupt() as held:
-        assert of(signal.SIGTERM) is before[1]
-        signal.raise_signal(signal.SIGINT)
-        assert held.heard == "SIGINT"
-    assert [of(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_an_update_of_several_pieces_is_finished_before_a_stop(data, tmp_path, monkeypatch):
