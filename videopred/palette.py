@@ -23,17 +23,18 @@ INVENTED = VERMILION
 """In the prediction only."""
 DISCOLORED = PURPLE
 """In both, in different colors."""
-AGREED = (120, 120, 120)
+AGREED = (225, 225, 225)
+"""In both: brighter than the colours above, so that it is told from them in grey, too."""
 MARK = (204, 0, 0)
 """Red: the one place to look at."""
 
 OBJECT_COLORS = np.array([ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE], np.uint8)
 """Object k, counted from 1, has number (k − 1) mod 7, and module k, counted from 0, number k mod 7."""
 SCHEMA_COLORS = np.array(
-    [(51, 34, 136), (204, 102, 119), (68, 170, 153), (221, 204, 119), (136, 34, 85), (136, 204, 238), (153, 153, 51)],
+    [(51, 34, 136), (221, 204, 119), (68, 170, 153), (136, 34, 85), (204, 102, 119), (136, 204, 238), (153, 153, 51)],
     np.uint8,
 )
-"""Tol's muted colours, as a schema is no object; schema k has number k mod 7."""
+"""Tol's muted colours, as a schema is no object, the first of them far apart in grey; schema k has number k mod 7."""
 
 
 def module_colors(count: int) -> np.ndarray:

@@ -192,11 +192,11 @@ def test_all_that_is_drawn_is_named(place, monkeypatch):
     monkeypatch.setattr(Page, "write", lambda self, words, *_, **__: written.append(words))
     pairs = pairs_of(*judged(place / "folder", every=2), 1)
     scene_still(pairs, "O1/0001", "nats")
-    words = [word for pair in pairs for name in pair.names for word in name.split(", ")]
-    assert {"O1/0001", *words, "possible", "impossible", "1", str(FRAMES)} <= set(written)
+    words = [word for pair in pairs for label in pair.labels for word in label.split(", ")]
+    assert {"O1/0001", *words, "possible – –", "impossible —", "1", str(FRAMES)} <= set(written)
     written.clear()
     scene_gif_frames(pairs, "O1/0001", "nats")
-    assert {"O1/0001", *(name for pair in pairs for name in pair.names)} == set(written)
+    assert {"O1/0001", *(label for pair in pairs for label in pair.labels)} == set(written)
 
 
 def test_captions_of_narrow_films_stand_apart_over_them_and_within_the_page(place, monkeypatch):
@@ -207,20 +207,23 @@ def test_captions_of_narrow_films_stand_apart_over_them_and_within_the_page(plac
     monkeypatch.setattr(Page, "write", lambda self, words, x, *_, **__: captions.update({words: x}))
     moving_picture = scene_gif_frames(narrow, "O1/0001", "nats")
     for pair in narrow:
-        half = text_width("film 0, impossible", LETTERS) / 2 + 2
-        one, other = (captions[name] for name in pair.names)
+        half = text_width("film 0, impossible —", LETTERS) / 2 + 2
+        one, other = (captions[label] for label in pair.labels)
         assert one + half < other - half < moving_picture.shape[2] - 2 * half
-        for name, film in zip(pair.names, pair.shown, strict=True):
-            assert captions[name] - 6 * 12 / 2 in {x for _, x in where(moving_picture[-1], film[-1], 6)}
+        for label, film in zip(pair.labels, pair.shown, strict=True):
+            assert captions[label] - 6 * 12 / 2 in {x for _, x in where(moving_picture[-1], film[-1], 6)}
 
 
-def test_flat_curves_of_both_films_are_seen_and_that_of_the_possible_one_where_they_agree(place):
+@pytest.mark.parametrize("apart", [0, 1])
+def test_flat_curves_of_both_films_are_seen_also_where_they_agree(place, apart):
     pair = pairs_of(*judged(place / "films.h5"), 1)[0]
-    same = np.zeros_like(pair.surprise)
-    for surprise, both in ((same + np.array([[1], [0]]), True), (same, False)):
-        plot = scene_still([pair._replace(surprise=surprise)], "O1", "nats")[190:, 150:]
-        assert has(plot, POSSIBLE)
-        assert has(plot, IMPOSSIBLE) == both
+    surprise = np.zeros_like(pair.surprise) + np.array([[apart], [0]])
+    plot = scene_still([pair._replace(surprise=surprise)], "O1", "nats")[190:, 150:]
+    dashed, whole = ((plot == color).all(-1).any(0) for color in (POSSIBLE, IMPOSSIBLE))
+    assert dashed.any()
+    assert whole.any()
+    gaps = np.diff(np.flatnonzero(dashed))
+    assert (gaps > 1).sum() > 5, "on paper without colours the possible film is told by its dashes"
 
 
 def test_a_single_value_is_a_dot_at_its_frame(place):

@@ -128,6 +128,8 @@ def test_positions_stand_above_the_modules_of_the_same_frame():
             np.testing.assert_array_equal(line.get_ydata(), there.truths["positions"][:, number, axis])
         assert plot.get_xlim() == raster.get_xlim() == (0.5, FRAMES + 0.5)
         assert plot.lines[2].get_xdata()[0] == CONTEXT + 0.5
+        assert plot.lines[0].get_linestyle() != plot.lines[1].get_linestyle(), "in grey, colours are alike"
+    assert [line.get_label() for line in across.lines[:2]] == ["ball 1", "ball 2"]
     assert across.get_ylim() == (0, 20)
     assert down.get_ylim() == (12, 0)
     np.testing.assert_array_equal(cells_of(raster), cells_of(activation([there]).axes[0]))
@@ -197,7 +199,8 @@ def test_a_motion_is_named_over_its_frames_and_a_line_parts_it_from_the_next():
         ("motion: horizontal", (1 + 4) / 2),
         ("motion: vertical", (5 + FRAMES) / 2),
     ]
-    assert [line.get_xdata()[0] for line in raster.lines if line.get_linestyle() == "-"][-1] == 4.5
+    assert raster.lines[-1].get_xdata()[0] == 4.5
+    assert raster.lines[-1].get_gapcolor() == "white", "a dark line alone is not seen on the darkest schema"
     assert not schema_use([view()]).axes[0].texts
 
 
@@ -211,6 +214,7 @@ def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():
     np.testing.assert_allclose(shares["layer0"]["below"], 0.75 - 0.6 * hidden)
     drawn = {bars.get_label(): bars.lines[0] for bars in top_down(views).axes[0].containers}
     assert list(drawn) == ["below", "above", "null"]
+    assert len({(line.get_linestyle(), line.get_marker()) for line in drawn.values()}) == 3
     assert drawn["above"].get_linestyle() == "--"
     assert drawn["above"].get_zorder() > drawn["null"].get_zorder()
     np.testing.assert_allclose(drawn["above"].get_ydata(), 0.6 * np.array(drawn["above"].get_xdata()))

@@ -107,7 +107,7 @@ def test_panels_stand_in_lines_of_about_one_length(panels, cells):
 
 def test_every_pixel_becomes_a_square():
     context, truth, prediction, one_step = films(context=1)
-    image = film_frames(view_of(context, truth, prediction, one_step), panel_px=SCALE * WIDTH)[2]
+    image = film_frames(view_of(context, truth, prediction, one_step), ["truth", "pred"], panel_px=SCALE * WIDTH)[2]
     left = rendering.MARGIN + rendering.BORDER
     top = 16 + rendering.LINE + rendering.BORDER
     panel = image[top : top + HEIGHT * SCALE, left : left + WIDTH * SCALE]

@@ -189,7 +189,7 @@ def test_the_caption_of_a_panel_stays_beside_the_numbers_of_many_modules():
     masks = draw("masks", view(trace={"masks": np.full((FRAMES, 11, HEIGHT, WIDTH), 1 / 11)}), SCALE)
     assert [(line.caption, len(line.swatches)) for line in headings(masks, 1000)] == [("masks", 11)]
     assert [(line.caption, len(line.swatches)) for line in headings(masks, 100)] == [("masks", 0), ("", 11)]
-    assert [(line.caption, len(line.swatches)) for line in headings(draw("diff", view(), SCALE), 9)] == [("", 2)]
+    assert [(line.caption, len(line.swatches)) for line in headings(draw("diff", view(), SCALE), 9)] == [("", 3)]
 
 
 @pytest.mark.parametrize("row", ["masks", "attention"])
@@ -242,10 +242,16 @@ def test_layers_of_modules_stand_apart():
 def test_films_in_color_say_what_a_wrong_color_is():
     films = np.random.default_rng(2).integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 3), np.uint8)
     colored = ClipView(CONTEXT, *films)
-    assert [swatch.name for swatch in draw("diff", colored, SCALE).swatches] == ["missed", "invented", "wrong color"]
+    words = ["missed", "invented", "both", "wrong color"]
+    assert [swatch.name for swatch in draw("diff", colored, SCALE).swatches] == words
     moved = colored._replace(changed=colored.truth)
-    assert [swatch.name for swatch in draw("change", moved, SCALE).swatches] == ["lost", "new", "other color"]
-    assert [swatch.name for swatch in draw("diff", view(), SCALE).swatches] == ["missed", "invented"]
+    assert [swatch.name for swatch in draw("change", moved, SCALE).swatches] == ["lost", "new", "kept", "other color"]
+    assert [swatch.name for swatch in draw("diff", view(), SCALE).swatches] == words[:3]
+    lines = [
+        [[swatch.name for swatch in line.swatches] for line in headings(draw("diff", colored, SCALE), wide)]
+        for wide in (1000, 9)
+    ]
+    assert lines == [[words], [words[:2], words[2:]]]
 
 
 def test_boxes_surround_the_true_objects_on_the_prediction():
@@ -257,6 +263,14 @@ def test_boxes_surround_the_true_objects_on_the_prediction():
         inner = slice(top * SCALE + 2, bottom * SCALE - 2), slice(left * SCALE + 2, right * SCALE - 2)
         np.testing.assert_array_equal(film[inner], prediction[inner])
     np.testing.assert_array_equal(film[:10], prediction[:10])
+
+
+def test_boxes_have_the_numbers_of_their_objects_in_the_legend():
+    panel = draw("boxes", view(), SCALE)
+    assert panel.kind == "object"
+    assert [(swatch.name, swatch.color) for swatch in panel.swatches] == [
+        (str(number), tuple(OBJECT_COLORS[(number - 1) % 7])) for number in (1, 9)
+    ]
 
 
 def test_lines_of_boxes_are_seen_in_pictures_of_half_the_size():
@@ -278,10 +292,10 @@ def test_words_in_the_legends_of_several_rows_of_a_strip_have_the_rows_name_befo
     written = labels_written(monkeypatch)
     strip(view(), ["diff", "overlay", "modules"])
     numbered = ["object file", "0", "1", "2"]
-    words = ["difference", "missed", "invented", "overlay", "truth", *numbered]
-    assert [label.text for label in written][-9:] == words
+    words = ["difference", "missed", "invented", "both", "overlay", "truth", *numbered]
+    assert [label.text for label in written][-10:] == words
     strip(view(), ["diff", "modules"])
-    assert [label.text for label in written][-7:] == ["", "missed", "invented", *numbered]
+    assert [label.text for label in written][-8:] == ["", "missed", "invented", "both", *numbered]
 
 
 def test_names_of_low_rows_stand_apart_in_a_strip_each_beside_its_pictures(monkeypatch):

@@ -48,6 +48,11 @@ class Pair(NamedTuple):
     marked: str
     """What happens there."""
 
+    @property
+    def labels(self) -> tuple[str, str]:
+        """The names, each with what its curve looks like on paper without colours."""
+        return f"{self.names[0]} – –", f"{self.names[1]} —"
+
 
 def pairs_of(scores: PlausibilityScores, films: Quadruplets, scene: int) -> list[Pair]:
     """The two pairs of a scene, with what is drawn of them.
@@ -116,7 +121,7 @@ def scene_still(pairs: Sequence[Pair], name: str, unit: str) -> np.ndarray:
     for number, pair in enumerate(pairs):
         top = 48 + number * tall
         for row in range(2):
-            for line, words in enumerate(pair.names[row].split(", ")):
+            for line, words in enumerate(pair.labels[row].split(", ")):
                 page.write(
                     words, left - 10, top + row * high + high / 2 - 12 + _LINE * line, _color(pair, row), "right"
                 )
@@ -142,7 +147,7 @@ def scene_gif_frames(pairs: Sequence[Pair], name: str, unit: str, *, panel_px: i
         (T, height, width, 3) uint8.
     """
     height, width = pairs[0].shown.shape[2:4]
-    widest = max(text_width(label, LETTERS) for pair in pairs for label in pair.names)
+    widest = max(text_width(label, LETTERS) for pair in pairs for label in pair.labels)
     layout = _Layout.of(height, width, panel_px, widest)
     bare, full = (_gif_page(pairs, name, unit, layout, curves=curves) for curves in (False, True))
     made = []
@@ -203,7 +208,7 @@ def _gif_page(pairs: Sequence[Pair], name: str, unit: str, layout: _Layout, *, c
     page = Page(blank_page(layout.below + 230, layout.plot_left(len(pairs)) - 76 + _MARGIN))
     page.write(name, _MARGIN, 20, align="left", size=LETTERS + 3)
     for number, pair in enumerate(pairs):
-        for film, label in enumerate(pair.names):
+        for film, label in enumerate(pair.labels):
             page.write(label, layout.film_left(number, film) + layout.wide / 2, layout.top - 18, _color(pair, film))
         _plot(page.axes(layout.plot_left(number), layout.below + 12, layout.span, 160), pair, unit, curves=curves)
     return page.drawn()
@@ -213,7 +218,7 @@ def _gif_page(pairs: Sequence[Pair], name: str, unit: str, layout: _Layout, *, c
 
 
 def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
-    """The curves of a pair, the possible film's on top and thinner, so that both are seen where they agree."""
+    """The curves of a pair, the possible film's on top, thinner and dashed, so that both are seen where they agree."""
     low, high = float(pair.surprise.min()), float(pair.surprise.max())
     room = (high - low or 1.0) * 0.08
     axes.set(xlim=(0, _end(pair)), ylim=(low - room, high + 3 * room))
@@ -230,12 +235,19 @@ def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
             f" {pair.marked} ", (place, 1), xycoords=("data", "axes fraction"), size=points(LETTERS - 2), va="top",
             ha="right" if place > _end(pair) / 2 else "left", color=hue(TRICK),
         )  # fmt: skip
-    for row, width in ((1, 3.2), (0, 1.6)):
+    for row, width, style in ((1, 3.2, "-"), (0, 1.6, (0, (4, 2)))):
         frames = pair.numbers[-pair.surprise.shape[1] :]
         dot = "o" if len(frames) == 1 else None  # through a single value there is no line
         color = hue(_color(pair, row))
         axes.plot(
-            frames, pair.surprise[row], color=color, linewidth=width, marker=dot, markersize=3 * width, visible=curves
+            frames,
+            pair.surprise[row],
+            color=color,
+            linewidth=width,
+            linestyle=style,
+            marker=dot,
+            markersize=3 * width,
+            visible=curves,
         )
 
 

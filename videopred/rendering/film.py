@@ -17,6 +17,8 @@ BORDER, MARGIN, LINE = 4, 14, 24
 """Sizes of the picture's parts, px; a line is one of text above a panel."""
 _ABREAST = 4
 """Panels in a line at most, but for more models; then they are smaller."""
+_WORDS = 3
+"""Colours that are named in words in a line at most, where more would need more room than the panel has."""
 
 
 @our_style()
@@ -130,7 +132,8 @@ class Heading(NamedTuple):
 def headings(panel: Panel, wide: int) -> list[Heading]:
     """What stands above a panel: its model if there are several, then what it shows and the colours that are named.
 
-    Several colours with words for names say what it shows; others have a line of their own if they need it.
+    Several colours with words for names say what it shows; others have a line of their own if they need it. Many words
+    stand in two lines.
 
     Args:
         panel: what is drawn.
@@ -138,8 +141,12 @@ def headings(panel: Panel, wide: int) -> list[Heading]:
     """
     named = len(panel.swatches) > 1 and not panel.kind and not panel.numbered
     line = Heading("" if named else panel.caption, () if panel.numbered else panel.swatches)
-    broken = bool(line.caption and line.swatches) and line.width > wide
-    lines = [Heading(line.caption), Heading("", line.swatches)] if broken else [line]
+    lines = [line]
+    if line.width > wide and line.caption and line.swatches:
+        lines = [Heading(line.caption), Heading("", line.swatches)]
+    elif line.width > wide and len(line.swatches) > _WORDS:
+        half = len(line.swatches) // 2
+        lines = [Heading("", line.swatches[:half]), Heading("", line.swatches[half:])]
     return [Heading(panel.model), *lines] if panel.model else lines
 
 

@@ -19,12 +19,12 @@ def prediction(view: ClipView, scale: int) -> Panel:
 
 def differing(view: ClipView, scale: int) -> Panel:
     """Where they differ, see `difference`."""
-    swatches = (Swatch(MISSED, "missed"), Swatch(INVENTED, "invented"), *_in_color(view, "wrong color"))
+    swatches = _swatches(view, "missed", "invented", "both", "wrong color")
     return shown(difference(view.truth, view.prediction), scale, "difference", swatches)
 
 
 def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
-    """Where two films differ: grey where both are bright, blue where only the truth is, vermilion where only the
+    """Where two films differ: light grey where both are bright, blue where only the truth is, vermilion where only the
     prediction is, and purple where both are, in other colours.
 
     Soft predictions mix: p = 0.3 over a lit pixel is 0.3 grey and 0.7 blue, over a dark one 0.3 vermilion. Of
@@ -46,9 +46,10 @@ def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
     return (strongest @ np.array([AGREED, MISSED, INVENTED, DISCOLORED])).round().astype(np.uint8)
 
 
-def _in_color(view: ClipView, name: str) -> tuple[Swatch, ...]:
-    """The swatch of other colors, for films that have some."""
-    return (Swatch(DISCOLORED, name),) if view.truth.shape[-1] > 1 else ()
+def _swatches(view: ClipView, missed: str, invented: str, agreed: str, discolored: str) -> tuple[Swatch, ...]:
+    """The legend of a difference, with other colors for films that have some."""
+    in_any = (Swatch(MISSED, missed), Swatch(INVENTED, invented), Swatch(AGREED, agreed))
+    return (*in_any, Swatch(DISCOLORED, discolored)) if view.truth.shape[-1] > 1 else in_any
 
 
 def overlay(view: ClipView, scale: int) -> Panel:
@@ -78,20 +79,23 @@ def changed(view: ClipView, scale: int) -> Panel:
 
 def change(view: ClipView, scale: int) -> Panel:
     """Where the intervention changed the prediction, as `difference` from the untouched one to the changed."""
-    swatches = (Swatch(MISSED, "lost"), Swatch(INVENTED, "new"), *_in_color(view, "other color"))
     assert view.changed is not None
+    swatches = _swatches(view, "lost", "new", "kept", "other color")
     return shown(difference(view.prediction, view.changed), scale, "change", swatches)
 
 
 def boxes(view: ClipView, scale: int) -> Panel:
     """The prediction, with a box around where each object truly is seen."""
     assert view.masks is not None
-    panel = shown(view.prediction, scale, "true boxes")
+    there = np.unique(view.masks[view.masks > 0]).tolist()
+    colors = {number: tuple(OBJECT_COLORS[(number - 1) % len(OBJECT_COLORS)].tolist()) for number in there}
+    swatches = tuple(Swatch(color, str(number)) for number, color in colors.items())
+    panel = shown(view.prediction, scale, "true boxes", swatches, "object")
     film = panel.film.copy()
     line = max(2, scale // 4)  # to be seen when the picture is half as large
     for t, mask in enumerate(view.masks):
-        for number in np.unique(mask[mask > 0]):
-            color = OBJECT_COLORS[(number - 1) % len(OBJECT_COLORS)]
+        for number in np.unique(mask[mask > 0]).tolist():
+            color = colors[number]
             rows, columns = np.nonzero(mask == number)
             top, left = rows.min() * scale, columns.min() * scale
             bottom, right = (rows.max() + 1) * scale, (columns.max() + 1) * scale

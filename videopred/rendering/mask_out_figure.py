@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from videopred.palette import AGREED, INK, INVENTED, PAGE
+from videopred.palette import INK, INVENTED, PAGE
 from videopred.rendering.canvas import SMALL, dress, empty_figure, hue
 from videopred.rendering.clip_view import ClipView
 
@@ -43,7 +43,7 @@ def masked_out(views: Sequence[ClipView]) -> Figure:
 def _draw_errors(plot: Any, errors: np.ndarray) -> None:
     """A dot for each error, with a line from where it is when nothing is silenced: axes need not begin at 0."""
     untouched, rows = errors[0], range(len(errors))
-    plot.axvline(untouched, color=hue(AGREED), linestyle="--", linewidth=1.2)
+    plot.axvline(untouched, color=hue(INK), linestyle="--", linewidth=1.2)
     plot.hlines(rows, untouched, errors, color=hue(INVENTED), linewidth=2)
     plot.plot(errors, rows, "o", color=hue(INVENTED), markersize=7)
     for row, error in enumerate(errors):

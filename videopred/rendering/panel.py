@@ -29,7 +29,7 @@ class Panel(NamedTuple):
     """What it shows."""
     swatches: tuple[Swatch, ...] = ()
     kind: str = ""
-    """What the names of the swatches count, module or schema; empty where they are words."""
+    """What the names of the swatches count: module, schema or object; empty where they are words."""
     numbered: bool = False
     """Whether numbers on the film itself explain its colours."""
     model: str = ""

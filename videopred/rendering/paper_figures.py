@@ -28,6 +28,8 @@ MARKED_STEP = 10
 """The rollout step that RIMs, figures 7 and 9, mark."""
 _WIDE = 7.0
 """Width of a figure, inches."""
+_BALL_LINES = ("-", "--", ":", "-.")
+"""Of balls, since in grey their colours are much alike; seven colours and four lines repeat together after 28."""
 _LIT = 90
 """Grey of a dark pixel in the strip of an active module."""
 
@@ -108,9 +110,9 @@ def _stills(
 def activation(views: Sequence[ClipView]) -> Figure:
     """Which modules were active, black, at each frame. Source: RIMs, figure 2."""
     (view,) = views
-    active = _active(view)
-    figure = empty_figure(_WIDE, 0.9 + 0.24 * active.shape[0])
-    _paint_active(figure.subplots(), active, view.context)
+    layers = _active(view)
+    figure = empty_figure(_WIDE, 0.9 + 0.24 * sum(map(len, layers)))
+    _paint_active(figure.subplots(), layers, view.context)
     return figure
 
 
@@ -121,21 +123,24 @@ def activation_and_positions(views: Sequence[ClipView]) -> Figure:
     happens.
     """
     (view,) = views
-    active, positions = _active(view), view.truths["positions"]  # (T, N, 2)
+    layers, positions = _active(view), view.truths["positions"]  # (T, N, 2)
+    modules = sum(map(len, layers))
     frames = np.arange(1, len(positions) + 1)
-    figure = empty_figure(_WIDE, 3.2 + 0.24 * len(active))
-    heights = [1.1, 1.1, 0.24 * len(active)]
+    figure = empty_figure(_WIDE, 3.2 + 0.24 * modules)
+    heights = [1.1, 1.1, 0.24 * modules]
     across, down, raster = figure.subplots(3, 1, sharex=True, gridspec_kw={"height_ratios": heights})
     for axis, (plot, size) in enumerate(((across, view.truth.shape[2]), (down, view.truth.shape[1]))):
         for number in range(positions.shape[1]):
-            color = hue(OBJECT_COLORS[number % len(OBJECT_COLORS)])
-            plot.plot(frames, positions[:, number, axis], color=color, linewidth=2)
+            color, style = hue(OBJECT_COLORS[number % len(OBJECT_COLORS)]), _BALL_LINES[number % len(_BALL_LINES)]
+            name = None if axis else f"ball {number + 1}"
+            plot.plot(frames, positions[:, number, axis], color=color, linestyle=style, linewidth=2, label=name)
         dress(plot, y="xy"[axis] + ", px")
         plot.set_ylim(0, size)
         frames_along(plot, len(frames), view.context)
     down.invert_yaxis()  # rows are counted downwards
-    across.set_title("true positions, a colour for each ball", fontsize=LETTERS, loc="left", color=hue(INK))
-    _paint_active(raster, active, view.context)
+    across.set_title("true positions of the balls", fontsize=LETTERS, loc="left", color=hue(INK))
+    figure.legend(loc="outside upper right", ncols=4, fontsize=SMALL, frameon=False, labelcolor=hue(INK))
+    _paint_active(raster, layers, view.context)
     return figure
 
 
@@ -156,7 +161,7 @@ def schema_use(views: Sequence[ClipView]) -> Figure:
         words, middle = f"motion: {word}", (first + last) / 2
         raster.text(middle, -0.55, words, ha="center", va="bottom", fontsize=SMALL, color=hue(INK))
         if first > 1:
-            raster.axvline(first - 0.5, color=hue(INK), linewidth=2)
+            raster.axvline(first - 0.5, color=hue(INK), gapcolor="white", linestyle=(0, (1, 1)), linewidth=2)
     dress(shares, "", "share of frames")
     shares.tick_params(left=False)
     left = np.zeros(len(chosen))
@@ -186,17 +191,23 @@ def _runs(words: Iterable[str]) -> Iterator[tuple[str, int, int]]:
         yield word, before + 1, after
 
 
-def _paint_active(plot: Axes, active: np.ndarray, context: int) -> None:
-    """Bands of modules, black where they were active: no colour, which could be taken for that of a ball."""
+def _paint_active(plot: Axes, layers: Sequence[np.ndarray], context: int) -> None:
+    """Bands of modules, black where they were active: no colour, which could be taken for that of a ball.
+
+    Between layers is a dark line.
+    """
+    active = np.concatenate(layers)
     colors = np.where(np.isnan(active)[..., None], TRACK, np.where(active[..., None] == 1, (0, 0, 0), PAGE))
     dress(plot, "active modules black, inactive ones white", TIME, "module")
     cells(plot, colors.astype(np.uint8))
     for band in range(1, len(active)):
         plot.axhline(band - 0.5, color=hue(TRACK), linewidth=1)
+    for first in np.cumsum([len(layer) for layer in layers[:-1]]):
+        plot.axhline(first - 0.5, color=hue(INK), linewidth=1.5)
     plot.spines[:].set(visible=True, color=hue(TRACK))
     frames_along(plot, active.shape[1], context)
 
 
-def _active(view: ClipView) -> np.ndarray:
-    """(K, T) of all layers, the lowest first; NaN at frame 0."""
-    return np.concatenate(view.traced("active"), axis=1).T
+def _active(view: ClipView) -> list[np.ndarray]:
+    """(K, T) of each layer, the lowest first; NaN at frame 0."""
+    return [active.T for active in view.traced("active")]

@@ -11,7 +11,8 @@ from videopred.palette import BLUE, VERMILION
 from videopred.rendering.canvas import LETTERS, SMALL, dress, empty_figure, hue
 from videopred.rendering.clip_view import ClipView
 
-_KINDS = {"below": BLUE, "above": VERMILION, "null": (120, 120, 120)}
+_LOOKS = {"below": (BLUE, "o", "-"), "above": (VERMILION, "s", "--"), "null": ((120, 120, 120), "^", ":")}
+"""Kind of attention -> its colour, marker and line, since in grey the colours are much alike."""
 _BINS = 5
 
 
@@ -44,10 +45,10 @@ def top_down(views: Sequence[ClipView]) -> Figure:
         for kind, values in kinds.items():
             x, y, error = _binned(hidden, values, places)
             lone |= bool(np.isnan(error).any())
-            look: dict[str, Any] = {"linestyle": "--", "zorder": 3} if kind == "above" else {}  # null may be the same
-            plot.errorbar(
-                x, y, error, color=hue(_KINDS[kind]), linewidth=2, marker="o", markersize=4, label=kind, **look
-            )
+            color, marker, style = _LOOKS[kind]
+            on_top = 3 if kind == "above" else 2  # null may be the same
+            look: dict[str, Any] = {"linestyle": style, "linewidth": 2, "marker": marker, "markersize": 5}
+            plot.errorbar(x, y, error, color=hue(color), zorder=on_top, label=kind, **look)
         plot.set_ylim(0, 1)
     plots[0].set_ylabel("attention, ± standard error" + "\n(no bar: one clip)" * lone, fontsize=LETTERS)
     plots[-1].legend(fontsize=SMALL, frameon=False)
