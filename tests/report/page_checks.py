@@ -15,6 +15,7 @@ class Page(HTMLParser):
         self.words: list[str] = []
         self.charts: list[str] = []
         self._open: list[str] = []
+        self._level = 0
         self.feed(text)
         self.faults += [f"{tag} is not closed" for tag in self._open]
 
@@ -34,6 +35,10 @@ class Page(HTMLParser):
             place = said.get(name) or "#"
             if not place.startswith(("#", "data:")):
                 self.faults.append(f"{tag} asks for {place}")
+        if tag[0] == "h" and tag[1:].isdecimal():
+            if int(tag[1:]) > self._level + 1:
+                self.faults.append(f"{tag} comes after h{self._level}")
+            self._level = int(tag[1:])
         if tag == "img":
             self.images.append(said)
             if not said.get("alt"):

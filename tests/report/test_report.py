@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import re
 import shlex
 import shutil
 from dataclasses import replace
@@ -88,7 +89,8 @@ def test_films_move_and_stand_still_beside(page):
     for film in films:
         assert plays(film) == CONTEXT + HORIZON
         assert film.info["loop"] == 0  # for ever
-    assert all("Side by side: The true frames. What the" in (image["alt"] or "") for image in page.images[::2])
+    assert all(image["alt"] == "Film of the frames below." for image in page.images[::2])
+    assert all("One below the other: The true frames. What the" in (image["alt"] or "") for image in page.images[1::2])
 
 
 def test_worst_median_and_best_are_those_of_the_films_themselves(made, page):
@@ -130,12 +132,12 @@ def test_it_says_how_the_run_learned_and_where_it_came_from(made, page):
 
 
 def test_modules_are_drawn_at_every_step_and_a_plain_core_has_none(made, page, tmp_path):
-    drawn = [chart for chart in page.charts if chart.startswith("active: 4 modules")]
-    assert (
-        drawn
-        == [f"active: 4 modules over frames 2 to {CONTEXT + HORIZON}; the rollout begins after frame {CONTEXT}"] * 3
-    )
-    assert not any("modules over" in chart for chart in report(made, tmp_path, "gru").charts)
+    drawn = [chart for chart in page.charts if chart.startswith("active")]
+    span = f"active over frames 2 to {CONTEXT + HORIZON}, where the rollout begins after frame {CONTEXT}. "
+    of_each = "; ".join(rf"module {number}: mean [01]\.\d\d" for number in range(4))
+    assert len(drawn) == 3
+    assert all(re.fullmatch(re.escape(span) + of_each, chart) for chart in drawn)
+    assert not any("active" in chart for chart in report(made, tmp_path, "gru").charts)
 
 
 def test_its_commands_make_data_and_scores_again(made, page, tmp_path, monkeypatch):
@@ -218,7 +220,7 @@ def test_the_oracle_takes_no_part_in_the_contest(made, page):
 def test_other_rows_are_drawn_and_one_that_the_model_lacks_is_refused(made, tmp_path):
     page = report(made, tmp_path, "rims", rows=("truth", "modules", "boxes"))
     assert content(page.images[0]).n_frames > HORIZON
-    assert "Which modules were active. Boxes of the true objects" in (page.images[0]["alt"] or "")
+    assert "Which modules were active. Boxes of the true objects" in (page.images[1]["alt"] or "")
     with pytest.raises(ValueError, match="--rows must be among truth, pred, diff, overlay, boxes for this"):
         report(made, tmp_path, "gru", rows=("modules",), overwrite=True)
 

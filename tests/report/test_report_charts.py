@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from videopred.palette import OBJECT_COLORS, SCHEMA_COLORS
-from videopred.report.charts import COLOURS, DASHES, HEIGHT, WIDTH, Line, line_chart, raster, styles
+from videopred.report.charts import COLOURS, HEIGHT, WIDTH, Line, line_chart, raster, styles
 
 
 def paths(svg: str) -> list[list[tuple[float, float]]]:
@@ -152,7 +152,7 @@ def test_a_raster_has_a_cell_for_every_active_module_and_step():
     assert len(columns) == 4
     found = {(columns.index(float(x)), int(k)): float(share) for k, x, share in cells}
     assert found == {(t, k): shares[t, k] for t in range(4) for k in range(3) if shares[t, k] > 0}
-    assert "active: 3 modules over frames 2 to 5; the rollout begins after frame 3" in svg
+    assert "active over frames 2 to 5, where the rollout begins after frame 3. module 0: mean 0.56" in svg
     assert labels(svg) == ["0", "1", "2", "2", "3", "4", "5", "frame"]
     (middle,) = re.findall(r'x="([\d.]+)"[^>]*>frame<', svg)
     left, width = re.search(r'class="frame" x="(\d+)" y="\d+" width="(\d+)"', svg).groups()
@@ -208,8 +208,33 @@ def test_a_name_has_one_style_whatever_else_there_is():
 
 
 def test_as_many_models_as_there_are_colours_and_dashes_look_different():
-    found = list(styles([str(number) for number in range(COLOURS * DASHES)], []).values())
-    assert len(set(found)) == COLOURS * DASHES
+    found = list(styles([str(number) for number in range(COLOURS * COLOURS)], []).values())
+    assert len(set(found)) == COLOURS * COLOURS
     style = resources.files("videopred.report").joinpath("style.css").read_text()
     for name in {word for one in found for word in one.split()}:
         assert f".{name} " in style
+
+
+def test_lines_are_told_by_their_dashes_on_paper_without_colours():
+    """Each colour has dashes of its own; a further line of that colour has others than all that colour had before."""
+    style = resources.files("videopred.report").joinpath("style.css").read_text()
+    rules = re.findall(r"\.((?:line|dash)-\d) \.curve { stroke-dasharray: ([^;]+); }", style)
+    dashes = {"line-0": "none"} | dict(rules)
+    assert len(dashes) == len(rules) + 1 == 2 * COLOURS
+    assert len({dashes[f"line-{number}"] for number in range(COLOURS)}) == COLOURS
+    looks = [one.split() for one in styles([str(number) for number in range(3 * COLOURS)], []).values()]
+    assert len({(words[0], dashes[words[-1]]) for words in looks}) == 3 * COLOURS
+    kinds = [name.partition("-")[0] for name, _ in rules]
+    assert kinds == sorted(kinds, reverse=True), "the dashes of further lines come later, so that they hold"
+
+
+@pytest.mark.parametrize(
+    ("values", "chosen", "said"),
+    [
+        ([[0.25, np.nan], [0.5, np.nan], [0.0, np.nan]], False, "file 4: mean 0.25; file 5: unknown"),
+        ([[2, -1], [1, -1], [2, 0]], True, "file 4: mostly 2, in 2 of 3; file 5: mostly none, in 2 of 3"),
+    ],
+)
+def test_a_raster_is_read_aloud_band_by_band(values, chosen, said):
+    svg = raster("active", np.array(values), 2, chosen=chosen, first=4, word="file")
+    assert f'aria-label="active over frames 2 to 4, where the rollout begins after frame 2. {said}"' in svg

@@ -93,7 +93,9 @@ def test_no_more_is_drawn_once_it_is_known_not_to_fit(predicted, monkeypatch):
 def test_modules_are_shown_at_the_frames_that_a_step_led_to(predicted):
     for one in predicted.draw(10**9):
         (activity,) = one.activity
-        assert f"active: 2 modules over frames 2 to {FRAMES}; the rollout begins after frame {CONTEXT}" in activity
+        assert (
+            f"active over frames 2 to {FRAMES}, where the rollout begins after frame {CONTEXT}. module 0: " in activity
+        )
 
 
 def test_clips_take_no_more_of_the_page_than_is_said(predicted, tmp_path):

@@ -17,9 +17,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 20, 30, 40
 """Sizes of a chart and its margins, in units of its view box."""
 _MIDDLE = (_LEFT + WIDTH - _RIGHT) / 2
 COLOURS = 7
-"""How many colours the style sheet has of each kind; further lines begin again, in other dashes."""
-DASHES = 3
-"""And how many kinds of line, the first of which is solid."""
+"""How many colours and kinds of line the style sheet has, the first of which is solid: on paper without colours lines
+are told by their dashes. Further lines take the colours again, each with other dashes."""
 
 _Scale = Callable[[float], float]
 """From values to places on a chart."""
@@ -40,7 +39,7 @@ def styles(models: Sequence[str], others: Sequence[str]) -> dict[str, str]:
     found = {}
     for place, name in enumerate(models):
         again, colour = divmod(place, COLOURS)
-        found[name] = f"line-{colour} dash-{again % DASHES}" if again else f"line-{colour}"
+        found[name] = f"line-{colour} dash-{(colour + again) % COLOURS}" if again else f"line-{colour}"
     return found | {name: f"faint-{place}" for place, name in enumerate(others)}
 
 
@@ -80,8 +79,10 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str, ends: tuple[f
     return _svg(HEIGHT, said, body)
 
 
-def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first: int = 0) -> str:
+def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first: int = 0, word: str = "module") -> str:
     """An SVG with a band for each module, a cell for each frame that a step led to, and a line before the rollout.
+
+    Read aloud, it is the mean of each band, or what is chosen there most often.
 
     Args:
         title: above the bands.
@@ -89,6 +90,7 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
         context: true frames given, after which the line stands.
         chosen: whether they are choices: whole numbers, each with a colour of its own, and −1 none.
         first: number of the first module.
+        word: what a module is called.
     """
     steps, bands = shares.shape
     high = max(10, min(22, 200 // bands))
@@ -120,8 +122,21 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
         place = f'x="{_LEFT + (t + 0.5) * wide:.1f}" y="{bottom + 16}" text-anchor="middle"'
         body.append(f'<text class="tick" {place}>{t + 2}</text>')
     body.append(f'<text class="tick" x="{_MIDDLE}" y="{bottom + 34}" text-anchor="middle">frame</text>')
-    said = f"{title}: {bands} modules over frames 2 to {steps + 1}; the rollout begins after frame {context}"
-    return _svg(bottom + 40, said, body)
+    told = "; ".join(f"{word} {first + k}: {_band_said(shares[:, k], chosen)}" for k in range(bands))
+    span = f"over frames 2 to {steps + 1}, where the rollout begins after frame {context}"
+    return _svg(bottom + 40, f"{title} {span}. {told}", body)
+
+
+def _band_said(values: np.ndarray, chosen: bool) -> str:
+    """A band of a raster in words; values that are not known do not count."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return "unknown"
+    if not chosen:
+        return f"mean {known.mean():.2f}"
+    numbers, counts = np.unique(known.astype(int), return_counts=True)
+    number = numbers[counts.argmax()]
+    return f"mostly {'none' if number < 0 else number}, in {counts.max()} of {len(known)}"
 
 
 def _choices(choices: Iterable[int]) -> list[str]:

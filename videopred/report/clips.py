@@ -42,7 +42,7 @@ class Shown(NamedTuple):
 
     title: str
     alt: str
-    """The text in place of the picture, for those who cannot see it."""
+    """The text in place of the strip, for those who cannot see it; a film is said to be of the same."""
     film: str
     """A GIF, as a data: address; empty where there is no room for one."""
     strip: str
@@ -116,19 +116,23 @@ class PredictedClips:
         gif = pictures.gif_bytes(frames, frame_ms=100 * every)
         still = pictures.png_bytes(strip(view, self.rows, panel_px=min(panel_px, 96)))
         seen = " ".join(ROWS[row].summary for row in self.rows)
-        sparse = f", one in {every} shown" if every > 1 else ""
         alt = (
-            f"Clip {one.clip} of the {self.part} part plays. Side by side: {seen} "
-            f"{self.context} frames are given and {self.horizon} predicted{sparse}. {one.why}."
+            f"Clip {one.clip} of the {self.part} part, from left to right. One below the other: {seen} "
+            f"{self.context} frames are given and {self.horizon} predicted. {one.why}."
         )
         firsts = first_modules({name: view.trace[name] for name in self._traces})
-        activity = [_activity(name, view.trace[name][1:], self.context, first) for name, first in firsts.items()]
+        activity = [
+            raster(
+                name.replace("_", " "),
+                view.trace[name][1:],
+                self.context,
+                chosen=name.endswith("schema"),
+                first=first,
+                word=view.word_for_module,
+            )
+            for name, first in firsts.items()
+        ]
         return Shown(one.why, alt, address("gif", gif), address("png", still), activity)
-
-
-def _activity(name: str, trace: np.ndarray, context: int, first: int) -> str:
-    """A trace (T, K) as a raster."""
-    return raster(name.replace("_", " "), trace, context, chosen=name.endswith("schema"), first=first)
 
 
 def bytes_of(clips: Sequence[Shown]) -> int:

@@ -68,8 +68,7 @@ class Section(NamedTuple):
     def with_still_scenes(self) -> "Section":
         """This section without the films of its scenes; their stills and curves stay."""
         still = [
-            (name, table, [scene._replace(film="", alt=_scene_alt(scene.title, "stand")) for scene in scenes])
-            for name, table, scenes in self.plausibility
+            (name, table, [scene._replace(film="") for scene in scenes]) for name, table, scenes in self.plausibility
         ]
         return self._replace(plausibility=still)
 
@@ -213,13 +212,8 @@ def _predicted(
 def _scene_shown(film: Path, still: Path) -> Shown:
     """A scene's films and the surprise at them, as `videopred plausibility --draw` wrote them."""
     title = film.stem.replace("-", " ").capitalize()
-    return Shown(
-        title, _scene_alt(title, "play"), address("gif", film.read_bytes()), address("png", still.read_bytes()), []
-    )
-
-
-def _scene_alt(title: str, how: str) -> str:
-    return f"{title}: films that are possible and impossible {how} above the curves of the surprise at their frames."
+    alt = f"{title}: films that are possible and impossible, above the curves of the surprise at their frames."
+    return Shown(title, alt, address("gif", film.read_bytes()), address("png", still.read_bytes()), [])
 
 
 def _commands(
