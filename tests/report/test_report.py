@@ -317,13 +317,14 @@ def test_plausibility_is_shown_if_it_was_judged(made, tmp_path, monkeypatch):
     assert "--draw 0" not in text
     (film, still) = [content(image) for image in Page(text).images[-2:]]
     assert film.size == still.size == (800, 700)
-    assert "Scene 3: films that are possible and impossible play" in (Page(text).images[-2]["alt"] or "")
+    said = "Scene 3: films that are possible and impossible, above the curves of the surprise at their frames."
+    assert [image["alt"] for image in Page(text).images[-2:]] == ["Film of the frames below.", said]
     monkeypatch.setattr("videopred.report.page.LARGEST", len(text))
     text = write_report([made / "models" / "rims"], tmp_path / "r.html", results=tmp_path / "eval").read_text()
     assert Page(text).faults == []
     still = Page(text).images[-1]
     assert content(still).size == (800, 700)
-    assert "Scene 3: films that are possible and impossible stand" in (still["alt"] or "")
+    assert still["alt"] == said
     assert "Scene 3" in Page(text).text
     assert "--burn-in 3 --aggregates max" in page.text
 
@@ -368,10 +369,10 @@ def test_films_shrink_until_the_page_is_small_enough(made, page, tmp_path, monke
     assert (tmp_path / "page.html").stat().st_size < usual
     assert content(small.images[0]).height < content(page.images[0]).height
     monkeypatch.setattr("videopred.report.clips.SIZES", ((224, 1), (64, 4)))
-    fewer = report(made, tmp_path, "rims", overwrite=True).images[0]
+    fewer, still = report(made, tmp_path, "rims", overwrite=True).images[:2]
     assert content(fewer).n_frames == 3  # of 9, the first, fifth and ninth
     assert plays(content(fewer)) == 12  # each as long as four
-    assert "4 frames are given and 5 predicted, one in 4 shown." in (fewer["alt"] or "")
+    assert "4 frames are given and 5 predicted; the film shows one in 4." in (still["alt"] or "")
     monkeypatch.setattr("videopred.report.page.LARGEST", 10_000)
     with pytest.raises(ValueError, match=r"RUN must make a page of at most 10 kB, got \d\d+ kB; report on fewer runs"):
         report(made, tmp_path, "rims", overwrite=True)

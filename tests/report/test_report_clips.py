@@ -74,7 +74,7 @@ def test_clips_are_as_large_as_fit_to_the_byte(predicted):
     assert [one.title for one in smaller] == ["Clip 5", "Clip 0", "Clip 2"]
     smallest = predicted.draw(0)
     assert bytes_of(smallest) < bytes_of(smaller)
-    assert "one in 8 shown" in smallest[0].alt
+    assert "the film shows one in 8" in smallest[0].alt
 
 
 def test_no_more_is_drawn_once_it_is_known_not_to_fit(predicted, monkeypatch):

@@ -116,9 +116,10 @@ class PredictedClips:
         gif = pictures.gif_bytes(frames, frame_ms=100 * every)
         still = pictures.png_bytes(strip(view, self.rows, panel_px=min(panel_px, 96)))
         seen = " ".join(ROWS[row].summary for row in self.rows)
+        sparse = f"; the film shows one in {every}" if every > 1 else ""
         alt = (
             f"Clip {one.clip} of the {self.part} part, from left to right. One below the other: {seen} "
-            f"{self.context} frames are given and {self.horizon} predicted. {one.why}."
+            f"{self.context} frames are given and {self.horizon} predicted{sparse}. {one.why}."
         )
         firsts = first_modules({name: view.trace[name] for name in self._traces})
         activity = [
