@@ -194,8 +194,12 @@ def test_several_files_may_be_made_one_after_the_other(tmp_path):
 
 @pytest.mark.parametrize("fails", range(4))
 def test_if_one_of_several_files_cannot_take_its_name_all_are_as_before(tmp_path, monkeypatch, fails):
-    """One of them behind a link, one in a new folder; and at no time is a name without a file that had one."""
-    linked, real, other = tmp_path / "linked", tmp_path / "real", tmp_path / "other"
+    """One of them behind a link, one in a new folder; and at no time is a name without a file that had one.
+
+    What is obsolete is gone before the first new file is there, and comes back with the old ones.
+    """
+    linked, real, other, past = (tmp_path / name for name in ("linked", "real", "other", "past"))
+    past.write_text("past")
     real.write_text("real")
     linked.symlink_to(real)
     other.write_text("other")
@@ -207,6 +211,7 @@ def test_if_one_of_several_files_cannot_take_its_name_all_are_as_before(tmp_path
         done.append(target)
         assert real.exists()
         assert other.exists()
+        assert not past.exists() or len(done) > fails + 1, "only what comes back may come after it"
         if len(done) == fails + 1:
             raise PermissionError(13, "Access is denied")
         replace(source, target)
@@ -215,13 +220,14 @@ def test_if_one_of_several_files_cannot_take_its_name_all_are_as_before(tmp_path
     contents = {linked: b"l", tmp_path / "made" / "new": b"n", other: b"o"}
     message = "(linked|other|new) must be a file that can be written, got Access is denied"
     with pytest.raises(OSError, match=message) if fails < 3 else nullcontext():
-        write_all(contents, overwrite=True)
+        write_all(contents, overwrite=True, obsolete=[past])
     if fails < 3:
         assert names(tmp_path) == there
         assert (linked.is_symlink(), real.read_text(), other.read_text()) == (True, "real", "other")
+        assert past.read_text() == "past"
     else:
         assert {path: path.read_bytes() for path in contents} == contents
-        assert names(tmp_path) == sorted([*there, "made"])
+        assert names(tmp_path) == sorted({*there, "made"} - {"past"})
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):

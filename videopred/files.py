@@ -77,12 +77,14 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
     return path
 
 
-def write_all(contents: Mapping[Path, bytes | str], *, overwrite: bool) -> list[Path]:
+def write_all(contents: Mapping[Path, bytes | str], *, overwrite: bool, obsolete: Iterable[Path] = ()) -> list[Path]:
     """Write several whole files below --out, all of them or none, and return their paths; see `write_each`."""
-    return write_each(contents.items(), overwrite=overwrite)
+    return write_each(contents.items(), overwrite=overwrite, obsolete=obsolete)
 
 
-def write_each(contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool) -> list[Path]:
+def write_each(
+    contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool, obsolete: Iterable[Path] = ()
+) -> list[Path]:
     """Write several whole files below --out, all of them or none, see `whole_file`, and return their paths.
 
     What was there comes back, from a copy, if one of them cannot take its name. Signals wait until all have theirs.
@@ -91,6 +93,7 @@ def write_each(contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool)
         contents: path and content of each. They may be made as they are asked for, if all together would fill the
             memory: each waits on the disk until the last is there.
         overwrite: replace files that are there.
+        obsolete: files beside them that say nothing of the new ones, and go just before these come.
 
     Raises:
         FileExistsError: one is there and `overwrite` is false, also if it came while contents were made.
@@ -111,6 +114,10 @@ def write_each(contents: Iterable[tuple[Path, bytes | str]], *, overwrite: bool)
             for path in paths:
                 with told_of(path):
                     _keep(_led_to(path), copies, undo)
+            for path in obsolete:
+                with told_of(path):
+                    _keep(path, copies, undo)
+                    path.unlink(missing_ok=True)
         undo.pop_all()
     interrupt.stop_if_asked()
     return paths

@@ -124,13 +124,10 @@ class PlausibilityScores:
         if self.surprise is not None and self.differs is not None:
             arrays = {"surprise": self.surprise, "differs": self.differs, "films": np.array(self.scenes.names)}
             contents[folder / PLAUSIBILITY_FILES[3]] = array_bytes(arrays)
-        written = write_all(contents, overwrite=overwrite)
-        if overwrite:
-            ours = re.compile(rf"scene-\d+\.(png|gif)|{re.escape(PLAUSIBILITY_FILES[3])}")
-            for path in list(folder.iterdir()):
-                if ours.fullmatch(path.name) and path not in contents:
-                    path.unlink()
-        return written
+        ours = re.compile(rf"scene-\d+\.(png|gif)|{re.escape(PLAUSIBILITY_FILES[3])}")
+        there = folder.iterdir() if overwrite and folder.is_dir() else ()
+        before = [path for path in there if ours.fullmatch(path.name) and path not in contents]
+        return write_all(contents, overwrite=overwrite, obsolete=before)
 
 
 def _plain(row: Errors) -> dict[str, Any]:
