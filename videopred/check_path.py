@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred.check import complaint, require, require_kind
-from videopred.run_files import EXPORT, SETTINGS, SUMMARY, is_seed_folder, looks_like_run
+from videopred.run_files import EXPORT, SETTINGS, SUMMARY, aside, is_seed_folder, looks_like_run
 from videopred.spelling import nearest_path, nearest_run
 from videopred.systems import shell_quoted
 from videopred.typed_commands import typed_command
@@ -161,6 +161,8 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
         fix = f"give one of them: {', '.join(map(str, there or [run / 'seed-0']))}"
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs from several seeds", fix))
     fix = "give a folder that `videopred train` wrote, as `videopred runs` lists them, or a file of `videopred export`"
+    if waits := waiting_run(run):
+        raise FileNotFoundError(complaint(argument, must, run, waits))
     if not run.exists():
         raise not_found_error(argument, must, run, fix, nearest_run(run))
     if run.suffix == ".ckpt" and run.parent.name == "checkpoints":
@@ -168,6 +170,15 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
         fix = f"make it one file with `{export}`, and give that"
     got = f"{run}, a data file" if run.suffix == ".h5" else run
     raise FileNotFoundError(complaint(argument, must, got, fix))
+
+
+def waiting_run(run: Path) -> str:
+    """What to do where the run that another was to replace still waits beside their place; empty if none does."""
+    old = aside(run)
+    if not old.exists():
+        return ""
+    gone = f"delete {run} and " if run.exists() else ""
+    return f"the run that was to be replaced waits in {old}: {gone}give that its name"
 
 
 def export_name(out: Path) -> Path:
@@ -189,6 +200,8 @@ def run_or_runs(folder: Path) -> None:
     if looks_like_run(folder):
         return
     must, fix = "be a folder that `videopred train` wrote", "`videopred runs` lists those in models/"
+    if waits := waiting_run(folder):
+        raise FileNotFoundError(complaint("--resume", must, folder, waits))
     if not folder.exists():
         raise not_found_error("--resume", must, folder, f"choose another: {fix}", nearest_run(folder))
     raise FileNotFoundError(complaint("--resume", must, folder, fix))

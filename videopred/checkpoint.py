@@ -26,7 +26,7 @@ from videopred.explaining import explain
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import SETTINGS, aside
+from videopred.run_files import SETTINGS
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.weights import read_export, read_header
 
@@ -142,9 +142,7 @@ def checkpoint_file(run: Path, name: str | None = None) -> Path:
     for usual in (BEST, LAST):
         if (folder / usual).is_file():
             return folder / usual
-    fix = "they were deleted, or it was stopped before the first of them; train it again"
-    if (old := aside(run)).exists():
-        fix = f"the run that it was to replace waits in {old}: delete {run} and give that its name"
+    fix = check_path.waiting_run(run) or "they were deleted, or it was stopped before the first of them; train it again"
     raise FileNotFoundError(check.complaint("RUN", f"hold checkpoints/{BEST} or {LAST}", run, fix))
 
 

@@ -97,13 +97,22 @@ def test_a_command_brings_back_the_run_that_a_killed_one_had_set_aside(data, old
         old = run
 
 
-def test_a_run_that_waits_for_one_that_has_saved_nothing_can_be_found(data, old, tmp_path):
+def test_a_run_that_waits_for_one_that_has_saved_nothing_can_be_found(data, old, tmp_path, capfd):
     hidden = set_aside(old)
-    told = rf"must hold checkpoints.*, got {old}; the run that it was to replace waits in {hidden}: delete {old} and"
+    waits = rf"{old}; the run that was to be replaced waits in {hidden}: delete {old} and give that its name$"
+    told = rf"must hold checkpoints.*, got {waits}"
     with pytest.raises(FileNotFoundError, match=f"^RUN {told}"):
         load_run(old)
     with pytest.raises(FileNotFoundError, match=f"^--init-from {told}"):
         train(data, tiny_model("lstm"), STILL, out=tmp_path / "new", init_from=old, device="cpu")
+    (old / "settings.json").unlink()
+    with pytest.raises(FileNotFoundError, match=rf"^RUN must be a run folder with a settings\.json, got {waits}"):
+        load_run(old)
+    assert command(f"train --resume {old}") == 1
+    assert capfd.readouterr().err.endswith(f": delete {old} and give that its name\n")
+    shutil.rmtree(old)
+    with pytest.raises(FileNotFoundError, match=rf"got {old}; the run .* waits in {hidden}: give that its name$"):
+        load_run(old)
 
 
 def test_a_run_replaces_the_one_that_gives_its_weights(data, old, monkeypatch):
