@@ -46,7 +46,11 @@ def read_export(path: Path) -> Export:
     """
     settings, record = read_header(path)
     with _opened(path, "pt") as file:
-        return Export(settings, record, {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    for name, value in weights.items():
+        real, got = value.dtype.is_floating_point, f"{str(value.dtype).removeprefix('torch.')} in {name} of {path}"
+        check.require_sound(real, "RUN", "have weights that are floats", got, _FIX)
+    return Export(settings, record, weights)
 
 
 def read_header(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -72,18 +72,22 @@ def test_all_that_is_told_is_read_again(scores, tmp_path):
 
 
 def test_what_is_no_scores_is_refused(scores, tmp_path):
-    must = "SCORES must be a folder with the scores that `videopred evaluate` wrote, got"
+    must = r"^SCORES must hold the scores that `videopred evaluate` wrote, got .*scores\.json \(.*\); make them again"
     with pytest.raises(FileNotFoundError, match=r"SCORES must be an existing file, got .*scores.json"):
         load_scores(tmp_path)
     scores.save(tmp_path)
-    (tmp_path / "scores.json").write_text("{}")
-    with pytest.raises(ValueError, match=must):
-        load_scores(tmp_path)
+    kept = json.loads((tmp_path / "scores.json").read_text())
+    for other in ({}, kept | {"file": ["two.h5"]}, kept | {"reference": 5}, kept | {"fingerprint": {}}):
+        (tmp_path / "scores.json").write_text(json.dumps(other))
+        with pytest.raises(FaultyFileError, match=must):
+            load_scores(tmp_path)
     scores.save(tmp_path, overwrite=True)
     whole = (tmp_path / "measurements.npz").read_bytes()
     for broken in (b"broken", whole[:-9], whole[:99] + bytes(9) + whole[108:]):
         (tmp_path / "measurements.npz").write_bytes(broken)
-        with pytest.raises(FaultyFileError, match=r"SCORES must be a whole .npz file, got .*s\.npz \(.*\); make them"):
+        with pytest.raises(
+            FaultyFileError, match=r"SCORES must be a whole .npz file, got .*s\.npz \(.*\); make them again"
+        ):
             load_scores(tmp_path)
 
 
@@ -95,7 +99,9 @@ def test_scores_and_measurements_of_two_evaluations_are_refused(scores, tmp_path
     replace(scores, measurements=scores.measurements | other).save(tmp_path, overwrite=True)
     (tmp_path / "scores.json").write_bytes(kept)
     must = rf"^SCORES must hold scores\.json and measurements of one evaluation, got {tmp_path}, where they are of"
-    with pytest.raises(FaultyFileError, match=rf"{must} another; make them with `videopred evaluate`$"):
+    with pytest.raises(
+        FaultyFileError, match=rf"{must} another; make them again with `videopred evaluate --overwrite`$"
+    ):
         load_scores(tmp_path)
 
 

@@ -261,6 +261,19 @@ def test_other_content_is_one_clear_line(tmp_path, content, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", [torch.int32, torch.bool, torch.complex64])
+def test_weights_of_another_kind_of_numbers_are_refused(run, kind):
+    """Torch would take them for floats, and predict something else."""
+    file = export_run(run)
+    settings = {"videopred": json.dumps(read_export(file)._asdict() | {"weights": None})}
+    weights = load_file(file)
+    name = next(iter(weights))
+    save_file(weights | {name: weights[name].to(kind)}, file, settings)
+    must = f"^RUN must have weights that are floats, got {str(kind)[6:]} in {name} of {file}; give a file that"
+    with pytest.raises(FaultyFileError, match=must):
+        load_run(file)
+
+
 def test_weights_of_another_model_are_one_clear_line(run, tmp_path):
     write_run(tmp_path / "other", config_of("lstm"))
     export, other = read_export(export_run(run)), read_export(export_run(tmp_path / "other"))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
 
 _FIX = "make them with `videopred evaluate`"
+_AGAIN = "make them again with `videopred evaluate --overwrite`"
 """What to do about scores that are not there, or damaged."""
 _SCENES = "scenes"
 """The array of `Scores.scenes` beside those of measurements, which have slashes in their names."""
@@ -325,26 +326,29 @@ def load_scores(path: Path | str) -> Scores:
     except check.FaultyFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        must = "be a folder with the scores that `videopred evaluate` wrote"
-        raise check.FaultyFileError(check.complaint("SCORES", must, f"{folder} ({error})", _FIX)) from None
+        must = "hold the scores that `videopred evaluate` wrote"
+        got = f"{folder / SCORES} ({error})"
+        raise check.FaultyFileError(check.complaint("SCORES", must, got, _AGAIN)) from None
 
 
 def _read(folder: Path) -> Scores:
     """The scores in the files of a folder; raises whatever files that hold others lead to."""
     kept = json.loads((folder / SCORES).read_text(encoding="utf-8"))
+    if not all(isinstance(kept[name], str | None) for name in ("file", "fingerprint", "reference")):
+        raise TypeError("a name that is no text")
     # As when they were saved, columns by the same metric share one object: tables tell of each metric once.
     by_name = {said["metric"]: _metric(said) for said in kept["metrics"].values()}
     metrics = {column: by_name[said["metric"]] for column, said in kept["metrics"].items()}
     measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     arrays_file = folder / SCORE_FILES[2]
-    with whole_npz("SCORES", arrays_file, _FIX), np.load(arrays_file) as arrays:
+    with whole_npz("SCORES", arrays_file, _AGAIN), np.load(arrays_file) as arrays:
         scenes = arrays.get(_SCENES)
         for place in (name for name in arrays.files if name != _SCENES):
             row, column, key = place.rsplit("/", 2)
             measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]
     # Of two evaluations if a process was killed just while its files took the places of others.
     same, got = kept[_MEASURED] == sha256(arrays_file.read_bytes()).hexdigest(), f"{folder}, where they are of another"
-    check.require_sound(same, "SCORES", f"hold {SCORES} and measurements of one evaluation", got, _FIX)
+    check.require_sound(same, "SCORES", f"hold {SCORES} and measurements of one evaluation", got, _AGAIN)
     return Scores(
         measurements=measurements,
         metrics=metrics,

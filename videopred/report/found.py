@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel, ValidationError
+
 from videopred import check, check_path
 from videopred.command_lines import from_here
 from videopred.datasets.advice import kept_clips
@@ -14,6 +16,30 @@ from videopred.run_files import SETTINGS, run_name
 from videopred.run_record import read_record, stamp_of
 from videopred.training.metrics_rows import read_metrics
 from videopred.weights import read_header
+
+
+class _Estimate(BaseModel):
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class _Errors(BaseModel):
+    where: dict[str, str]
+    scenes: int
+    relative: _Estimate
+    absolute: _Estimate
+
+
+class _Asked(BaseModel):
+    data: str
+
+
+class _Judged(BaseModel):
+    """What a page takes from plausibility.json; there is more in it."""
+
+    settings: _Asked
+    errors: dict[str, list[_Errors]]
 
 
 class FoundRun(NamedTuple):
@@ -70,15 +96,33 @@ def find_run(path: Path, results: Path) -> FoundRun:
     else:
         settings, record = read_json(path / SETTINGS), read_record(path)
         log = read_metrics(path / "logs" / "metrics.csv")
-    check.require_sound("core" in settings.get("model", {}), "RUN", "hold the settings of a run", path, "train again")
+    model = settings.get("model")
+    known = isinstance(model, dict) and isinstance(model.get("core"), dict)
+    check.require_sound(known, "RUN", "hold the settings of a run", path, "train again")
     name = run_name(path)
     folder = results / name
     stamps = [stamp] if (stamp := stamp_of(record)) else []
     scores = {file.parent.name: load_scores(file) for file in scores_in(folder, stamps)}
     judged = [file for file in sorted(folder.glob(f"*/{PLAUSIBILITY_FILES[0]}")) if may_be_of(file, stamps)]
-    plausibility = {file.parent.name: read_json(file) for file in judged}
+    plausibility = {file.parent.name: _judged(file) for file in judged}
     surprise = {name: _drawn_scene(folder / name) for name in plausibility}
     return FoundRun(path, name, settings, record, log, scores, plausibility, surprise)
+
+
+def _judged(file: Path) -> dict[str, Any]:
+    """What `videopred plausibility` wrote into a file.
+
+    Raises:
+        FaultyFileError: something else is in it.
+    """
+    content = read_json(file)
+    try:
+        _Judged.model_validate(content, strict=True)
+    except ValidationError as error:
+        must, where = "hold what `videopred plausibility` wrote", ".".join(map(str, error.errors()[0]["loc"]))
+        got = f"something else at {where}"
+        raise check.FaultyFileError(check.complaint(str(file), must, got, "judge it again")) from None
+    return content
 
 
 def _drawn_scene(folder: Path) -> list[tuple[Path, Path]]:
