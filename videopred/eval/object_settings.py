@@ -6,7 +6,7 @@ from videopred.settings import Settings
 
 
 class PositionConfig(Settings):
-    """Distance of predicted from true centres in px, each object tracked from the last observed frame on."""
+    """Distance of predicted from true centers in px, each object tracked from the last observed frame on."""
 
 
 class MissedConfig(Settings):
