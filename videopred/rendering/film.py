@@ -17,7 +17,7 @@ BORDER, MARGIN, LINE = 4, 14, 24
 """Sizes of the picture's parts, px; a line is one of text above a panel."""
 _ABREAST = 4
 """Panels in a line at most, but for more models; then they are smaller."""
-_WORDS = 3
+_WORDS = 2
 """Colours that are named in words in a line at most, where more would need more room than the panel has."""
 
 
@@ -144,8 +144,8 @@ def headings(panel: Panel, wide: int) -> list[Heading]:
     lines = [line]
     if line.width > wide and line.caption and line.swatches:
         lines = [Heading(line.caption), Heading("", line.swatches)]
-    elif line.width > wide and len(line.swatches) > _WORDS:
-        half = len(line.swatches) // 2
+    elif line.width > wide + 2 * BORDER and len(line.swatches) > _WORDS:
+        half = -(-len(line.swatches) // 2)
         lines = [Heading("", line.swatches[:half]), Heading("", line.swatches[half:])]
     return [Heading(panel.model), *lines] if panel.model else lines
 

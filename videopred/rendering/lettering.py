@@ -27,7 +27,7 @@ def _swatch_width(swatch: Swatch) -> int:
 
 def _gap(swatch: Swatch) -> int:
     """Between a colour and its name, px: numbers stand closer."""
-    return 4 if swatch.name.isdecimal() else 7
+    return 4 if swatch.name.isdecimal() else 5
 
 
 def paint_legend(page: Page, swatches: tuple[Swatch, ...], x: int, y: int) -> None:
