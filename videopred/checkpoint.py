@@ -147,7 +147,7 @@ def checkpoint_file(run: Path, name: str | None = None) -> Path:
 
 
 def load_run(run: Path | str, device: torch.device | str | None = None) -> Predictor:
-    """The trained predictor of a run, in evaluation mode and in float32, in which films come, however it was trained.
+    """The trained predictor of a run, in evaluation mode and in float32, whatever precision it was trained in.
 
     Args:
         run: folder written by `videopred train`, or file written by `videopred export`.

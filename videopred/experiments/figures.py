@@ -161,8 +161,9 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             PaperPanel(_RIMS, "brims-curtain", context=15, horizon=35, metrics=("bce",)),
         ),
         together="curves",
-        differs="The two plots of 4 balls are one. The paper's curves begin with the 15 given frames. Its LSTM "
-        "has 250 units, as our narrow one; the other is as wide as the RIMs together. None is trained behind curtains.",
+        differs="The two plots of 4 balls are one. The paper's curves begin with the 15 given frames. The "
+        "paper's LSTM has 250 units, as our narrow one; our other one is as wide as the RIMs together. No model is trained "
+        "behind curtains.",
     ),
     "rims-figure-6": PaperFigure(
         "RIMs, figure 6",
@@ -184,8 +185,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         ),
         also=(7, 9, 10),
         differs="Of the given frames, the paper shows the last 6; in its figures 7 and 9, every third frame, the truth "
-        "above the prediction. It has two LSTMs, one of 250 units, as our narrow one; the other is as wide as the RIMs "
-        "together.",
+        "above the prediction. The paper has two LSTMs, one of them of 250 units; ours are one of 250 units and one as "
+        "wide as the RIMs together.",
     ),
     "rims-figure-11": PaperFigure(
         "RIMs, figure 11",
