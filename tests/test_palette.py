@@ -13,7 +13,7 @@ def grey(color) -> float:
 
 
 def test_a_difference_is_told_in_grey():
-    """On the dark ground of a film."""
+    """On the dark ground of a film; what has a wrong color needs colors."""
     for one, other in combinations(((0, 0, 0), AGREED, MISSED, INVENTED), 2):
         assert abs(grey(one) - grey(other)) > 30
 

@@ -175,7 +175,7 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
 def waiting_run(run: Path) -> str:
     """What to do where the run that another was to replace still waits beside their place; empty if none does."""
     old = aside(run)
-    if not old.exists():
+    if not os.path.lexists(old):  # which knows no name that is too long
         return ""
     gone = f"delete {run} and " if run.exists() else ""
     return f"the run that was to be replaced waits in {old}: {gone}give that its name"

@@ -93,7 +93,7 @@ def write_each(
         contents: path and content of each. They may be made as they are asked for, if all together would fill the
             memory: each waits on the disk until the last is there.
         overwrite: replace files that are there.
-        obsolete: files beside them that say nothing of the new ones, and go just before these come.
+        obsolete: files or links beside them that say nothing of the new ones, and go just before these come.
 
     Raises:
         FileExistsError: one is there and `overwrite` is false, also if it came while contents were made.
@@ -115,9 +115,11 @@ def write_each(
                 with told_of(path):
                     _keep(_led_to(path), copies, undo)
             for path in obsolete:
-                with told_of(path):
-                    _keep(path, copies, undo)
-                    path.unlink(missing_ok=True)
+                with told_of(path), suppress(FileNotFoundError):
+                    copy = _beside(path, "replaced")
+                    replace(path, copy)
+                    copies.callback(_remove, copy)
+                    undo.callback(_bring_back, copy, path)
         undo.pop_all()
     interrupt.stop_if_asked()
     return paths

@@ -77,7 +77,18 @@ def test_what_is_no_scores_is_refused(scores, tmp_path):
         load_scores(tmp_path)
     scores.save(tmp_path)
     kept = json.loads((tmp_path / "scores.json").read_text())
-    for other in ({}, kept | {"file": ["two.h5"]}, kept | {"reference": 5}, kept | {"fingerprint": {}}):
+    asked = kept["protocol"]
+    for other in (
+        {},
+        kept | {"file": ["two.h5"]},
+        kept | {"file": None},
+        kept | {"reference": 5},
+        kept | {"fingerprint": {}},
+        kept | {"metrics": {"bce": kept["metrics"]["bce"]}},
+        kept | {"models": ["other"]},
+        kept | {"protocol": {name: value for name, value in asked.items() if name != "clips"}},
+        kept | {"protocol": asked | {"horizon": asked["horizon"] - 1}},
+    ):
         (tmp_path / "scores.json").write_text(json.dumps(other))
         with pytest.raises(FaultyFileError, match=must):
             load_scores(tmp_path)

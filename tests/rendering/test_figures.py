@@ -9,9 +9,9 @@ from matplotlib.colors import to_rgb
 from user_styles import in_style
 from view_samples import CONTEXT, FRAMES, MODULES, trace, view
 
-from videopred.palette import MARK, SCHEMA_COLORS, TRACK
+from videopred.palette import INK, MARK, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES
-from videopred.rendering.canvas import figure_bytes
+from videopred.rendering.canvas import figure_bytes, hue
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.encoding import draw_figure
 from videopred.rendering.film import film_frames
@@ -116,6 +116,15 @@ def test_activation_is_black_where_a_module_was_active():
         for k in range(MODULES):
             assert (cells[k, t] == (0 if trace()["active"][t, k] else 255)).all()
     assert (cells[:, 0] == TRACK).all()
+
+
+def test_layers_are_parted_by_a_dark_line_and_all_their_modules_have_room():
+    one, two = view(), view(trace={"layer0.active": trace()["active"], "layer1.active": trace()["active"]})
+    single, both = (activation([there]) for there in (one, two))
+    assert both.get_figheight() - single.get_figheight() == pytest.approx(0.24 * MODULES)
+    parting = [line for line in both.axes[0].lines if line.get_ydata()[0] == MODULES - 0.5]
+    assert parting[-1].get_color() == hue(INK)
+    assert hue(INK) not in [line.get_color() for line in single.axes[0].lines if line.get_ydata()[0] % 1 == 0.5]
 
 
 def test_positions_stand_above_the_modules_of_the_same_frame():

@@ -27,7 +27,7 @@ from videopred.rendering import FIGURES, ROWS, check_rows
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film import film_frames, headings
 from videopred.rendering.film_rows import difference, laid_over
-from videopred.rendering.lettering import TEXT
+from videopred.rendering.lettering import TEXT, legend_width
 from videopred.rendering.panel import draw_rows
 from videopred.rendering.raster_rows import GUTTER
 from videopred.rendering.strip import strip
@@ -250,6 +250,8 @@ def test_films_in_color_say_what_a_wrong_color_is():
     moved = colored._replace(changed=colored.truth)
     assert [swatch.name for swatch in draw("change", moved, SCALE).swatches] == ["lost", "new", "kept", "other color"]
     assert [swatch.name for swatch in draw("diff", view(), SCALE).swatches] == words[:3]
+    edge = legend_width(draw("diff", view(), SCALE).swatches) - 2 * 4  # borders are part of the room
+    assert [len(headings(draw("diff", view(), SCALE), wide)) for wide in (edge, edge - 1)] == [1, 2]
     lines = [
         [[swatch.name for swatch in line.swatches] for line in headings(draw("diff", colored, SCALE), wide)]
         for wide in (1000, 9)

@@ -1,5 +1,6 @@
 """Which clips a page shows, how large, and what it says instead where they cannot be shown; without any training."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -96,6 +97,19 @@ def test_modules_are_shown_at_the_frames_that_a_step_led_to(predicted):
         assert (
             f"active over frames 2 to {FRAMES}, where the rollout begins after frame {CONTEXT}. module 0: " in activity
         )
+
+
+def test_object_files_are_called_so_and_counted_on_from_layer_to_layer(monkeypatch):
+    chosen, active = np.zeros((FRAMES, 2)), np.ones((FRAMES, 3))
+    view = ClipView(
+        CONTEXT, *np.zeros((2, FRAMES, 6, 8, 1), np.uint8), {"layer0.schema": chosen, "layer1.active": active}
+    )
+    monkeypatch.setattr(clips, "SIZES", ((40, 1),))
+    monkeypatch.setattr(clips, "views_of", lambda *asked: [view])
+    model: Any = SimpleNamespace(core=SimpleNamespace(trace_axes={"layer0.schema": "K", "layer1.active": "K"}))
+    shown = PredictedClips(model, SimpleNamespace(), "test", [Chosen(3, "Clip 3")], CONTEXT, 3)  # type: ignore[arg-type]
+    (one,) = shown.draw(10**9)
+    assert [re.findall(r"object file (\d)", activity) for activity in one.activity] == [["0", "1"], ["2", "3", "4"]]
 
 
 def test_clips_take_no_more_of_the_page_than_is_said(predicted, tmp_path):

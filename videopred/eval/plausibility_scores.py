@@ -125,7 +125,7 @@ class PlausibilityScores:
             arrays = {"surprise": self.surprise, "differs": self.differs, "films": np.array(self.scenes.names)}
             contents[folder / PLAUSIBILITY_FILES[3]] = array_bytes(arrays)
         ours = re.compile(rf"scene-\d+\.(png|gif)|{re.escape(PLAUSIBILITY_FILES[3])}")
-        there = folder.iterdir() if overwrite and folder.is_dir() else ()
+        there = [path for path in folder.glob("*") if path.is_file() or path.is_symlink()] if overwrite else []
         before = [path for path in there if ours.fullmatch(path.name) and path not in contents]
         return write_all(contents, overwrite=overwrite, obsolete=before)
 

@@ -34,9 +34,8 @@ from videopred.files import array_bytes, json_text, whole_npz, write_all
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
 
-_FIX = "make them with `videopred evaluate`"
-_AGAIN = "make them again with `videopred evaluate --overwrite`"
-"""What to do about scores that are not there, or damaged."""
+_FIX, _AGAIN = "make them with `videopred evaluate`", "make them again with `videopred evaluate --overwrite`"
+"""What to do about scores that are not there, and about damaged ones."""
 _SCENES = "scenes"
 """The array of `Scores.scenes` beside those of measurements, which have slashes in their names."""
 _MEASURED = "measurements"
@@ -334,8 +333,6 @@ def load_scores(path: Path | str) -> Scores:
 def _read(folder: Path) -> Scores:
     """The scores in the files of a folder; raises whatever files that hold others lead to."""
     kept = json.loads((folder / SCORES).read_text(encoding="utf-8"))
-    if not all(isinstance(kept[name], str | None) for name in ("file", "fingerprint", "reference")):
-        raise TypeError("a name that is no text")
     # As when they were saved, columns by the same metric share one object: tables tell of each metric once.
     by_name = {said["metric"]: _metric(said) for said in kept["metrics"].values()}
     metrics = {column: by_name[said["metric"]] for column, said in kept["metrics"].items()}
@@ -349,7 +346,7 @@ def _read(folder: Path) -> Scores:
     # Of two evaluations if a process was killed just while its files took the places of others.
     same, got = kept[_MEASURED] == sha256(arrays_file.read_bytes()).hexdigest(), f"{folder}, where they are of another"
     check.require_sound(same, "SCORES", f"hold {SCORES} and measurements of one evaluation", got, _AGAIN)
-    return Scores(
+    scores = Scores(
         measurements=measurements,
         metrics=metrics,
         file=kept["file"],
@@ -368,6 +365,23 @@ def _read(folder: Path) -> Scores:
             for row, of_row in kept.get("best_of", {}).items()
         },
     )
+    _check_fits(scores)
+    return scores
+
+
+def _check_fits(scores: Scores) -> None:
+    """Refuse what was read if its parts are not of one evaluation; load_scores makes it one line."""
+    if not all(isinstance(name, str) for name in (scores.file, scores.fingerprint, scores.reference or "")):
+        raise TypeError("a name that is no text")
+    shape = scores.protocol.clips, scores.protocol.horizon
+    for row, columns in scores.measurements.items():
+        for column, arrays in columns.items():
+            if column not in scores.metrics:
+                raise ValueError(f"no metric {column}")
+            if any(array.shape != shape for array in arrays.values()):
+                raise ValueError(f"other clips or steps of {row}")
+    if missing := set(scores.models) - set(scores.measurements):
+        raise ValueError(f"nothing of {', '.join(sorted(missing))}")
 
 
 def _metric(said: Mapping[str, Any]) -> "Quantity":

@@ -89,7 +89,8 @@ def boxes(view: ClipView, scale: int) -> Panel:
     assert view.masks is not None
     there = np.unique(view.masks[view.masks > 0]).tolist()
     colors = {number: tuple(OBJECT_COLORS[(number - 1) % len(OBJECT_COLORS)].tolist()) for number in there}
-    swatches = tuple(Swatch(color, str(number)) for number, color in colors.items())
+    # Further objects would have these colours again, and a crowd's legend would be wider than all films together.
+    swatches = tuple(Swatch(colors[number], str(number)) for number in there[: len(OBJECT_COLORS)])
     panel = shown(view.prediction, scale, "true boxes", swatches, "object")
     film = panel.film.copy()
     line = max(2, scale // 4)  # to be seen when the picture is half as large

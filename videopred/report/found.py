@@ -19,7 +19,7 @@ from videopred.weights import read_header
 
 
 class _Estimate(BaseModel):
-    value: float | None
+    value: float
     low: float | None
     high: float | None
 
