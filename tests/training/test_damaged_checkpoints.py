@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from types import SimpleNamespace as Namespace
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ from videopred.check import FaultyFileError
 from videopred.checkpoint import CONFIG_KEY, RunConfig, whole_checkpoint
 from videopred.training import resuming
 from videopred.training.metrics_file import read_metrics
-from videopred.training.resuming import find_start, read_settings
+from videopred.training.resuming import LOOKS_KEY, find_start, read_settings
 from videopred.training.run import resume, train
 
 
@@ -220,6 +221,63 @@ def test_a_checkpoint_that_only_cannot_be_read_now_is_no_damaged_one(stopped, mo
         find_start(stopped, read_settings(stopped)[0])
     assert caught.value is failure
     assert files_of(stopped) == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "differing"),
+    [
+        ({"learning_rate": 0.0625}, "learning_rate 0.0625, got 0.0007"),
+        ({"updates": 9}, "updates 9, got 5"),
+        ({"seed": 8}, "seed 8, got 0"),
+    ],
+)
+def test_settings_that_somebody_has_changed_are_not_followed(stopped, changes, differing):
+    """Nor is a checkpoint of another run of the same model."""
+    file = stopped / "settings.json"
+    settings = json.loads(file.read_text())
+    settings["training"] |= changes
+    file.write_text(json.dumps(settings))
+    before = files_of(stopped)
+    must = (
+        rf"^{stopped}/checkpoints/best\.ckpt must be of the run in settings\.json, with {differing}; put back the run's"
+    )
+    with pytest.raises(FaultyFileError, match=must):
+        resume(stopped, watch=UNDRAWN, device="cpu")
+    assert {name: content for name, content in files_of(stopped).items() if name != ".lock"} == before
+
+
+def test_a_checkpoint_of_a_run_on_other_clips_is_refused(stopped):
+    config = read_settings(stopped)[0]
+    assert config.data is not None
+    other = config.model_copy(update={"data": config.data.model_copy(update={"sha256": 64 * "0"})})
+    with pytest.raises(FaultyFileError, match=rf"ckpt must be of the run in settings\.json, with data {64 * '0'}, got"):
+        find_start(stopped, other)
+
+
+@pytest.mark.parametrize("part", ["global_step", "optimizer_states", "loops", LOOKS_KEY])
+def test_a_checkpoint_without_a_part_that_training_goes_on_from_is_refused(stopped, part):
+    last = stopped / "checkpoints" / "last.ckpt"
+    content = load(last)
+    del content[part]
+    torch.save(content, last)
+    before = files_of(stopped)
+    with pytest.raises(FaultyFileError, match=rf"^{last} must hold all that training goes on from, got no {part}; put"):
+        find_start(stopped, read_settings(stopped)[0])
+    assert files_of(stopped) == before
+
+
+def test_damage_in_a_checkpoints_list_of_its_files_is_damage(stopped, capfd):
+    """It has no checksum, and zipfile does not compare all of it with the files, such as their packed sizes."""
+    last = stopped / "checkpoints" / "last.ckpt"
+    content = bytearray(last.read_bytes())
+    entry = content.rindex(b"PK\x01\x02")
+    content[entry + 20] ^= 1
+    last.write_bytes(content)
+    with ZipFile(last) as archive:
+        assert archive.testzip() is None
+    assert find_start(stopped, read_settings(stopped)[0]).checkpoint == stopped / "checkpoints" / "best.ckpt"
+    assert "last.ckpt must be a whole checkpoint, got something else; resuming from best.ckpt" in capfd.readouterr().err
+    assert last.with_name("last.ckpt.damaged").is_file()
 
 
 def test_a_whole_file_that_this_torch_does_not_load_stays(stopped):

@@ -161,9 +161,9 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             PaperPanel(_RIMS, "brims-curtain", context=15, horizon=35, metrics=("bce",)),
         ),
         together="curves",
-        differs="The two plots of 4 balls are one. The paper's curves begin with the 15 given frames. The "
-        "paper's LSTM has 250 units, as our narrow one; our other one is as wide as the RIMs together. No model is trained "
-        "behind curtains.",
+        differs="The two plots of 4 balls are one. The paper's curves begin with the 15 given frames. The paper's LSTM "
+        "has 250 units, as our narrow one; our other one is as wide as the RIMs together. No model is trained behind "
+        "curtains.",
     ),
     "rims-figure-6": PaperFigure(
         "RIMs, figure 6",

@@ -14,10 +14,11 @@ def read_metrics(path: Path) -> list[dict[str, str]]:
     """The rows of a metrics file, without what is empty in them; none if there is no file, or no whole row.
 
     Raises:
-        FaultyFileError: it holds something else.
+        FaultyFileError: it holds something else, or is a folder.
     """
-    if not path.is_file():
+    if not path.exists():
         return []
+    check.require_sound(path.is_file(), str(path), "be a file", "something else", "move it away")
     try:
         with path.open(newline="", encoding="utf-8") as file:
             lines = [line for line in file if line.endswith("\n")]  # a killed process may leave half a line

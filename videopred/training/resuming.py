@@ -20,7 +20,7 @@ from videopred.checkpoint import (
 )
 from videopred.datasets.clip_source import ClipSource
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import RECORD
+from videopred.run_files import RECORD, SETTINGS
 from videopred.run_record import read_record, updates_saved
 from videopred.settings import TrainingConfig
 from videopred.systems import replace
@@ -29,6 +29,11 @@ PREVIOUS = "previous.ckpt"
 
 LOOKS_KEY = "videopred_looks"
 """Where a checkpoint holds what the looks at the validation clips said."""
+
+_PARTS = (
+    "global_step", "state_dict", "optimizer_states", "lr_schedulers", "loops", "pytorch-lightning_version", LOOKS_KEY
+)  # fmt: skip
+"""What training goes on from."""
 
 
 class StartingPoint(NamedTuple):
@@ -71,7 +76,7 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
     Says on stderr which were damaged, or that there is none.
 
     Raises:
-        FaultyFileError: a whole checkpoint is of another model or another program, and is left where it is; or all are
+        FaultyFileError: a whole checkpoint is of another run or another program, and is left where it is; or all are
             gone.
         FileNotFoundError: it starts from scratch, and the run that gave its first weights is gone.
         OSError, MemoryError: the system does not give one out.
@@ -92,7 +97,7 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
             with suppress(FileNotFoundError):  # another process of this training was faster
                 replace(path, path.with_name(f"{name}.damaged"))
             continue
-        settings_in(content, path, config)  # refuses those of others
+        _check_own(path, content, settings_in(content, path, config), config)
         if name == BEST:
             start = start._replace(best_so_far=content[LOOKS_KEY]["latest"])
         if content["global_step"] >= start.done:
@@ -111,6 +116,27 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
         fix = f"put it back, or train anew with --out {run} --overwrite"
         raise check_path.not_found_error("--init-from", "be where it was", gone, fix, None)
     return start
+
+
+def _check_own(path: Path, content: dict[str, Any], stored: RunConfig, config: RunConfig) -> None:
+    """Refuse a whole checkpoint that is of another run of the same model, or lacks what a resume goes on from.
+
+    Args:
+        path: its file.
+        content: what is in it.
+        stored: the settings in it.
+        config: those of the run, which may have been changed by hand since.
+    """
+    missing = [name for name in _PARTS if name not in content]
+    fix = "put back the run's own checkpoint, or train again"
+    check.require_sound(not missing, str(path), "hold all that training goes on from", f"no {', '.join(missing)}", fix)
+    ours, theirs = (
+        one.training.model_dump() | {"data": one.data.sha256 if one.data else None} for one in (config, stored)
+    )
+    for name, value in ours.items():
+        must = f"be of the run in {SETTINGS}, with {name} {value}"
+        fix = f"put back the run's own {SETTINGS}, or its own checkpoint"
+        check.require_sound(theirs[name] == value, str(path), must, theirs[name], fix)
 
 
 def _gone_source(config: RunConfig) -> Path | None:
