@@ -3,12 +3,15 @@
 from collections.abc import Collection
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from videopred import check
 from videopred.settings import Settings
 
 ARENA_HEIGHT = 10.0
 """Height of the balls' arena, in arena units, whatever the frame's height in pixels."""
+_LARGEST = 1_000_000_000
+"""Frames, rows and columns at most: of larger numbers NumPy says something else than that memory is lacking."""
 
 
 class DatasetSettings(Settings):
@@ -23,6 +26,13 @@ class DatasetSettings(Settings):
     """Rows of a frame, in pixels, at least 8."""
     width: Annotated[int, Field(ge=8)] = 64
     """Columns of a frame, in pixels, at least 8."""
+
+    @model_validator(mode="after")
+    def _can_be_counted(self) -> "DatasetSettings":
+        for name in ("frames", "height", "width"):
+            size = getattr(self, name)
+            check.require(size <= _LARGEST, f"--{name}", f"be at most {_LARGEST:,}", size, "ask for less")
+        return self
 
     @property
     def channels(self) -> int:
