@@ -18,6 +18,10 @@ def test_a_value_is_told_in_one_line():
     assert check.complaint("x", "be one", "a\n   b\n\n c", "choose") == "x must be one, got a b c; choose"
 
 
+def test_an_empty_value_is_seen():
+    assert check.complaint("x", "be a name", "", "give one") == "x must be a name, got ''; give one"
+
+
 def test_a_long_value_is_cut():
     said = check.complaint("x", "be short", "a" * 300, "cut it")
     assert said == f"x must be short, got {'a' * 300}; cut it"

@@ -23,11 +23,11 @@ def complaint(argument: str, must: str, got: Any, fix: str) -> str:
     Args:
         argument: name as the user typed it, e.g. `--context`.
         must: what would have been right, e.g. `be at least 1`.
-        got: the offending value; shown as it prints, in one line, cut at 300 characters. What in any part cannot be
-            printed, as names of files may hold, is shown as an escape.
+        got: the offending value; shown as it prints, in one line, cut at 300 characters; an empty one as ''. What in
+            any part cannot be printed, as names of files may hold, is shown as an escape.
         fix: what the user can do now.
     """
-    shown = re.sub(r"\s*\n\s*", " ", str(got))
+    shown = re.sub(r"\s*\n\s*", " ", str(got)) or "''"
     shown = shown if len(shown) <= 300 else shown[:297] + "..."
     return printable(f"{argument} must {must}, got {shown}; {fix}")
 

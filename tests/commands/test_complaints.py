@@ -39,7 +39,7 @@ BAD = {
     "generate balls4 --clips training=3": "--clips must be one of train, validation, test, got training; did you mea",
     "generate balls4 --clips train=0": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
     "generate balls4 --clips train=5 train=6": "--clips must name each part once, got train=6; leave one of them out",
-    "generate balls4 --frames 10000000000000000000": "--frames must be at most 1,000,000,000, got 10000000000000000000; ask",
+    "generate balls4 --frames 10000000000000000000": "--frames must be at most 1,000,000,000, got 100000000000",
     "generate balls4 --clips train=9 test=100000000": "--clips must be at most 100,000,000 in all, got train=9 test=1",
     "generate balls4 --out clips.hdf5": "--out must be a folder, or a file that ends in .h5, got clips.hdf5; rename it",
     "evaluate {gru} {data} --metrics f1 f1": "--metrics must name each once, got f1 twice; leave one out",
