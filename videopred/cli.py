@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         finally:  # here, where it is known what to say if nobody reads on; also behind help, which exits by itself
             sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        _end(f"interrupted; {str(interrupt) or 'what was saved before is intact'}", 130)
+        _end(f"interrupted; {str(interrupt) or 'what is saved is whole'}", 130)
     except Exception as error:
         if systems.is_broken_pipe(error):  # whoever read our output, such as `head`, has had enough
             _exit(141)  # as tools that die of SIGPIPE

@@ -31,7 +31,7 @@ def test_an_interrupted_command_ends_with_130(monkeypatch, capfd):
 
     monkeypatch.setitem(COMMANDS, "list", interrupted)
     assert run("list") == 130
-    assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is intact\n")
+    assert capfd.readouterr() == ("", "videopred: interrupted; what is saved is whole\n")
 
 
 @pytest.mark.parametrize("number", stop_signals(), ids=lambda one: one.name)
@@ -52,7 +52,7 @@ def test_what_asks_to_stop_is_as_ctrl_c(monkeypatch, capfd, tmp_path, number):
         signal.signal(number, before)
     assert passed_on == [number]
     assert not list(tmp_path.iterdir())
-    assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is intact\n")
+    assert capfd.readouterr() == ("", "videopred: interrupted; what is saved is whole\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
@@ -303,7 +303,7 @@ def test_a_training_stopped_before_it_begins_saved_nothing_and_says_so(place, tm
     assert run(f"{words} {tmp_path / 'run'}") == 130
     assert capfd.readouterr().err == "videopred: interrupted; the training had not begun\n"
     assert run(f"{words} {place / 'gru'} --overwrite") == 130  # which is still there
-    assert capfd.readouterr().err == "videopred: interrupted; what was saved before is intact\n"
+    assert capfd.readouterr().err == "videopred: interrupted; what is saved is whole\n"
 
 
 @pytest.mark.slow

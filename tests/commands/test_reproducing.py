@@ -200,7 +200,7 @@ def test_each_figure_is_made_from_nothing(name, workplace):
 
 
 @pytest.mark.parametrize(
-    ("said", "told"), [("continue with …", "continue with …; give"), ("", "what was saved before is intact; give")]
+    ("said", "told"), [("continue with …", "continue with …; give"), ("", "what is saved is whole; give")]
 )
 def test_who_interrupts_a_figure_is_told_how_to_continue_it(workplace, monkeypatch, said, told):
     def interrupted(*_, **__):
@@ -216,7 +216,7 @@ def test_who_interrupts_a_training_of_a_figure_that_was_over_has_no_other_begun(
     with as_ctrl_c() as around:
         _do(("list", "cores"))
         around.asked = True
-        with pytest.raises(KeyboardInterrupt, match=r"^what was saved before is intact; give this command again to"):
+        with pytest.raises(KeyboardInterrupt, match=r"^what is saved is whole; give this command again to"):
             _do(("list", "cores"))
     assert capsys.readouterr().out.count("Recurrent independent mechanisms") == 2
 

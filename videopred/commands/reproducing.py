@@ -110,7 +110,7 @@ def _do(words: Words) -> None:
             run(list(words))
         stop_if_lost()  # of a training that was over
     except KeyboardInterrupt as interrupt:
-        said = str(interrupt) or "what was saved before is intact"
+        said = str(interrupt) or "what is saved is whole"
         raise KeyboardInterrupt(f"{said}; give this command again to continue the figure") from None
 
 
