@@ -257,9 +257,11 @@ def test_what_was_drawn_of_earlier_scores_goes_with_them(data, films, tmp_path):
     found.save(tmp_path / "here")
     for name in ("scene-1.png", "scene-12.gif", "scene-of-mine.png", "scene-2-mine.png"):
         (tmp_path / "here" / name).write_bytes(b"")
+    (tmp_path / "here" / "scene-3.png").mkdir()
+    (tmp_path / "here" / "scene-4.png").symlink_to(tmp_path / "gone")
     score_file(tmp_path / "here/films.csv", data, asked).save(tmp_path / "here", overwrite=True)
     left = {path.name for path in (tmp_path / "here").iterdir()}
-    mine = {"scene-of-mine.png", "scene-2-mine.png"}
+    mine = {"scene-of-mine.png", "scene-2-mine.png", "scene-3.png"}
     assert left == {"plausibility.json", "plausibility.csv", "films.csv"} | mine
 
 

@@ -278,6 +278,12 @@ def test_boxes_have_the_numbers_of_their_objects_in_the_legend():
     ]
 
 
+def test_the_legend_of_a_crowd_names_each_color_once():
+    masks = np.zeros((FRAMES, HEIGHT, WIDTH), np.uint8)
+    masks[:, 2, :9] = np.arange(1, 10)
+    assert [swatch.name for swatch in draw("boxes", view(masks=masks), SCALE).swatches] == list("1234567")
+
+
 def test_lines_of_boxes_are_seen_in_pictures_of_half_the_size():
     film, prediction = (draw(row, view(), 3).film[-1] for row in ("boxes", "pred"))
     left, top = 6 * 3, 2 * 3

@@ -148,6 +148,11 @@ def test_a_damaged_file_is_one_clear_line_before_anything_is_learned(tmp_path, c
     assert path.read_bytes() == content
 
 
+def test_a_folder_in_its_place_is_one_clear_line_as_well(tmp_path):
+    with pytest.raises(FaultyFileError, match=rf"^{tmp_path} must be a file, got something else; move it away$"):
+        read_metrics(tmp_path)
+
+
 def test_no_file_has_no_rows(tmp_path):
     assert read_metrics(tmp_path / "metrics.csv") == []
 

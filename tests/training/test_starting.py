@@ -115,6 +115,13 @@ def test_a_run_that_waits_for_one_that_has_saved_nothing_can_be_found(data, old,
         load_run(old)
 
 
+def test_a_name_that_no_disk_takes_is_told_as_one_of_no_run(tmp_path):
+    """Not as that of the hidden place beside it, which is longer still."""
+    must = rf"^RUN must be a run folder with a settings\.json, got {tmp_path}/a+.*; give"
+    with pytest.raises(FileNotFoundError, match=must):
+        load_run(tmp_path / (250 * "a"))
+
+
 def test_a_run_replaces_the_one_that_gives_its_weights(data, old, monkeypatch):
     """When it is stopped or killed before it has saved anything, these wait beside."""
     before, how = weights(old), {"watch": UNDRAWN, "device": "cpu"}
