@@ -23,7 +23,7 @@ def test_files_of_scores_are_passed_over_or_refused(tmp_path):
     assert (score_files(tmp_path), stamps_in(path)) == ([], set())
     for other in ("scores.csv", "measurements.npz"):
         (path.parent / other).touch()
-    with pytest.raises(FaultyFileError, match=r"^SCORES must be a folder with the scores"):
+    with pytest.raises(FaultyFileError, match=r"^SCORES must hold the scores"):
         load_scores(path.parent)
 
 

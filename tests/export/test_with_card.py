@@ -136,10 +136,13 @@ def test_scores_of_a_part_of_the_clips_are_told_with_their_words(place):
 
 
 def test_scores_under_a_protocol_are_told_by_its_name(place):
-    path = Path("eval/mine/balls4/scores.json")
-    content = json.loads(path.read_text())
-    content["protocol"] |= {"name": "rnem-balls", "changed": ["first"], "clips": 2}
-    path.write_text(json.dumps(content))
+    scores = load_scores("eval/mine/balls4")
+    asked = scores.protocol.model_copy(update={"name": "rnem-balls", "changed": ("first",), "clips": 2})
+    of_two = {
+        row: {column: {name: array[:2] for name, array in arrays.items()} for column, arrays in columns.items()}
+        for row, columns in scores.measurements.items()
+    }
+    replace(scores, protocol=asked, measurements=of_two).save(Path("eval/mine/balls4"), overwrite=True)
     told = commands_of(export_with_card(Path("models/mine"))[1])[-1]
     assert told[3:] == ["--protocol", "rnem-balls", "--first", "2"]
 
