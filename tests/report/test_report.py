@@ -18,7 +18,7 @@ from page_checks import Page
 from PIL import Image
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
-from videopred import check, cli
+from videopred import cli
 from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.eval import comparison
@@ -327,37 +327,6 @@ def test_plausibility_is_shown_if_it_was_judged(made, tmp_path, monkeypatch):
     assert still["alt"] == said
     assert "Scene 3" in Page(text).text
     assert "--burn-in 3 --aggregates max" in page.text
-
-
-@pytest.mark.parametrize(
-    ("changes", "where"),
-    [
-        (
-            {"errors": {"max": [{"where": {}, "scenes": 7, "relative": {"value": 0.5, "low": 0.1, "hygh": 0.9}}]}},
-            "errors.max.0.relative.high",
-        ),
-        ({"errors": {"max": {"where": {}}}}, "errors.max"),
-        ({"settings": None}, "settings"),
-        ({"settings": {"run": "models/rims"}}, "settings.data"),
-    ],
-)
-def test_judgements_of_another_kind_are_one_line(made, tmp_path, changes, where):
-    file = tmp_path / "eval" / "rims" / "films" / "plausibility.json"
-    file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"settings": {"data": "films.h5", "run": "models/rims"}, "errors": {}} | changes))
-    must = rf"^{file} must hold what `videopred plausibility` wrote, got something else at {where}; judge it again$"
-    with pytest.raises(check.FaultyFileError, match=must):
-        write_report([made / "models" / "rims"], tmp_path / "page.html", results=tmp_path / "eval")
-
-
-def test_settings_of_another_kind_are_one_line(made, tmp_path):
-    run = shutil.copytree(made / "models" / "rims", tmp_path / "rims")
-    for model in (None, [], {"core": 5}):
-        (run / "settings.json").write_text(json.dumps({"model": model}))
-        with pytest.raises(
-            check.FaultyFileError, match=f"^RUN must hold the settings of a run, got {run}; train again$"
-        ):
-            write_report([run], tmp_path / "page.html", results=tmp_path)
 
 
 def test_names_are_text_and_never_markup(made, tmp_path):

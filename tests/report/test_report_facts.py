@@ -1,5 +1,6 @@
 """What a page says of a run, from files made up by hand: its facts, its curves and what is damaged."""
 
+import json
 import re
 from pathlib import Path
 
@@ -114,6 +115,27 @@ def test_a_scene_is_one_that_has_its_film_and_its_picture(tmp_path):
     assert found.surprise == {"films": [(folder / "scene-2.gif", folder / "scene-2.png")]}
 
 
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        (
+            {"errors": {"max": [{"where": {}, "scenes": 7, "relative": {"value": 0.5, "low": 0.1, "hygh": 0.9}}]}},
+            "errors.max.0.relative.high",
+        ),
+        ({"errors": {"max": {"where": {}}}}, "errors.max"),
+        ({"settings": None}, "settings"),
+        ({"settings": {"run": "models/mine"}}, "settings.data"),
+    ],
+)
+def test_judgements_of_another_kind_are_one_line(tmp_path, changes, where):
+    file = tmp_path / "eval" / "mine" / "films" / "plausibility.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"settings": {"data": "films.h5", "run": "models/mine"}, "errors": {}} | changes))
+    must = rf"^{file} must hold what `videopred plausibility` wrote, got something else at {where}; judge it again$"
+    with pytest.raises(FaultyFileError, match=must):
+        find_run(made_up_run(tmp_path / "mine"), tmp_path / "eval")
+
+
 def test_data_that_is_gone_is_none_and_data_below_the_current_folder_is_named_from_there(tmp_path, monkeypatch):
     gone = find_run(made_up_run(tmp_path / "mine", data={"path": str(tmp_path / "p.h5")}), tmp_path)
     assert gone.data is None
@@ -123,10 +145,16 @@ def test_data_that_is_gone_is_none_and_data_below_the_current_folder_is_named_fr
     assert gone.data == Path("p.h5")
 
 
+_NO_SETTINGS = "^RUN must hold the settings of a run, got .*mine; train again$"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("settings.json", '{"model": {}}', "RUN must hold the settings of a run, got .*mine; train again"),
+        ("settings.json", '{"model": {}}', _NO_SETTINGS),
+        ("settings.json", '{"model": null}', _NO_SETTINGS),
+        ("settings.json", '{"model": []}', _NO_SETTINGS),
+        ("settings.json", '{"model": {"core": 5}}', _NO_SETTINGS),
         ("settings.json", "[1]", r"settings\.json must hold JSON, got something else; make it again"),
         ("run.json", "{", r"run\.json must hold JSON, got something else"),
     ],
