@@ -176,6 +176,15 @@ def read_json(path: Path, fix: str = "make it again") -> dict[str, Any]:
     return content
 
 
+def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a JSON file that people write, for `json.loads` to make; ValueError if it gives a key twice."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in content if names.count(name) > 1)!r} twice in one object")
+    return content
+
+
 def array_bytes(arrays: Mapping[str, Any]) -> bytes:
     """Arrays as the content of an .npz file."""
     import numpy as np

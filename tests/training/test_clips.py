@@ -94,6 +94,9 @@ def test_recipes_that_do_not_do(recipe, tmp_path):
     recipe.write_text("[]")
     with pytest.raises(FaultyFileError, match=r"two\.json \(settings must be an object, got \[\];"):
         open_clips(recipe, tiny_training())
+    recipe.write_text('{"kind": "balls", "balls": [2], "balls": [3]}')
+    with pytest.raises(FaultyFileError, match=r"two\.json \('balls' twice in one object\); write one, as"):
+        open_clips(recipe, tiny_training())
     with pytest.raises(ValueError, match=r"^DATA must be one whose clips have addresses, got clips from one stream"):
         open_clips("sm-mnist-svg", tiny_training())
     with pytest.raises(FileNotFoundError, match=r"^DATA must be an existing file, got"):

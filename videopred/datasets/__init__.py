@@ -49,6 +49,7 @@ from videopred.datasets.settings import (
     load_recipe,
 )
 from videopred.explaining import explain
+from videopred.files import keys_once
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -188,14 +189,14 @@ def read_recipe(argument: str, must: str, path: Path) -> DatasetSettings:
     """
     fix = "write one, as `videopred inspect FILE --json` does"
     text = check_path.existing_file(argument, path, fix).read_bytes()
-    with suppress(ValueError, RecursionError):  # no JSON, which `load_recipe` tells
-        content = json.loads(text)
-        if isinstance(content, dict) and "recipe" in content:
-            text = json.dumps(content["recipe"]).encode()
     try:
+        with suppress(json.JSONDecodeError, UnicodeDecodeError, RecursionError):  # no JSON, which `load_recipe` tells
+            content = json.loads(text, object_pairs_hook=keys_once)
+            if isinstance(content, dict) and "recipe" in content:
+                text = json.dumps(content["recipe"]).encode()
         return load_recipe(text)
-    except ValidationError as error:
-        got = f"{path} ({explain(error)})"
+    except ValueError as error:
+        got = f"{path} ({explain(error) if isinstance(error, ValidationError) else error})"
         raise check.FaultyFileError(check.complaint(argument, must, got, fix)) from None
 
 

@@ -19,6 +19,7 @@ from videopred.datasets.settings import BallsConfig
 from videopred.experiments.rivals import RIVALS, matched_at_small, rival_of
 from videopred.experiments.scales import at_scale
 from videopred.experiments.settings import ExperimentConfig, Scale
+from videopred.files import keys_once
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 
@@ -133,19 +134,10 @@ def _content(path: Path) -> Any:
         FaultyFileError: it is no JSON, or gives a key twice, of which the first would count for nothing.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+        return json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=keys_once)
     except (ValueError, RecursionError) as error:
         fix = "mend it there, or write another with `videopred train rims-balls4 --write my.json`"
         raise check.FaultyFileError(check.complaint(str(path), "be JSON", error, fix)) from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, each key of which is given once."""
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in content if names.count(name) > 1)!r} twice in one object")
-    return content
 
 
 def _key(flag: str, content: dict[str, Any]) -> str:
