@@ -353,16 +353,16 @@ def _read(folder: Path) -> Scores:
         fingerprint=kept["fingerprint"],
         reference=kept["reference"],
         protocol=Protocol(**kept["protocol"]),
-        clips_in_part=kept.get("clips_in_part"),
+        clips_in_part=kept["clips_in_part"],
         models=tuple(kept["models"]),
         seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
-        stamps=kept.get("stamps", {}),
+        stamps=kept["stamps"],
         notes=tuple(kept["notes"]),
         scenes=scenes,
-        predictable=kept.get("predictable"),
+        predictable=kept["predictable"],
         best_of={
             row: {name: {int(count): value for count, value in of.items()} for name, of in of_row.items()}
-            for row, of_row in kept.get("best_of", {}).items()
+            for row, of_row in kept["best_of"].items()
         },
     )
     _check_fits(scores)

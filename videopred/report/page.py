@@ -1,6 +1,6 @@
 """From runs to the page. The only door of jinja2."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,14 +9,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from videopred import check, check_path
 from videopred.amounts import size
 from videopred.device import pick_device
-from videopred.eval.comparison import compare
 from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.plausibility_text import NO_LABELS
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import Protocol
 from videopred.files import whole_file
 from videopred.printable import printable_lines
-from videopred.rendering import OF_CHANGES, USUAL_ROWS, check_rows
+from videopred.rendering import OF_CHANGES, USUAL_ROWS
 from videopred.report.charts import Line, line_chart, styles
 from videopred.report.clips import bytes_of
 from videopred.report.facts import thinned
@@ -72,8 +71,8 @@ def write_report(
     What a run has not, such as scores, the page names with the command that makes it.
 
     Args:
-        runs: run folders or exports, each once.
-        out: the file; ends in .html.
+        runs: run folders or exports, one or more.
+        out: the file.
         data: the clips to show; None is what each run learned from, if it still is there.
         results: where `videopred evaluate` and `videopred plausibility` wrote.
         by: the metric that says which clips are worst and best; the first that was scored when None.
@@ -82,17 +81,11 @@ def write_report(
         overwrite: replace a file that is there already.
 
     Raises:
-        FileNotFoundError: no run, no data or no such folder is there. FileExistsError: the file is there already.
+        FileNotFoundError: no run or no data is there. FileExistsError: the file is there already.
         ValueError: data that does not fit a run, an unknown metric, or a page that cannot be made small enough.
     """
-    check.require(len(runs) > 0, "RUN", "be given", "nothing", "name a run folder")
-    check.require(out.suffix == ".html", "--out", "end in .html", out, "rename it")
-    check_path.absent("--out", out, overwrite)
-    check_rows(tuple(rows))
     changed, fix = ",".join(name for name in rows if name in OF_CHANGES), "draw it with `videopred render`"
     check.require(not changed, "--rows", "be of runs as they are", changed, fix)
-    if results != Path("eval"):
-        check_path.existing("--scores", results)
     found = [find_run(run, results) for run in runs]
     files = score_files(results)
     if len(found) == 1:
@@ -100,8 +93,7 @@ def write_report(
     names = [run.name for run in found]
     check.each_once("RUN", names, "be runs of different names", "leave one out, or rename a folder")
     where = pick_device(device)
-    common = _common_scores(found, data, files) if len(found) > 1 else None
-    compared = _compared(found, common) if len(found) > 1 else None
+    common, compared = _compared(found, data, files) if len(found) > 1 else (None, None)
     sections = []
     for run in found:
         shown = data or run.data
@@ -166,8 +158,10 @@ def _with_scores_among_others(run: FoundRun, files: Sequence[ScoreFile]) -> Foun
     return run._replace(scores=dict(sorted({**among, **run.scores}.items())))
 
 
-def _compared(runs: Sequence[FoundRun], common: Common | None) -> Compared:
-    """What can be said of several runs together, given their scores on the same data."""
+def _compared(
+    runs: Sequence[FoundRun], data: Path | None, files: Sequence[ScoreFile]
+) -> tuple[Common | None, Compared]:
+    """Scores of several runs on the same data, if all have some, and what can be said of the runs together."""
     where = styles([run.name for run in runs], [])
     of_kinds: dict[str, dict[str, Line]] = {}
     for run in runs:
@@ -182,42 +176,38 @@ def _compared(runs: Sequence[FoundRun], common: Common | None) -> Compared:
         if all(name in run.plausibility for run in runs):
             beside = plausibility_beside({run.name: run.plausibility[name] for run in runs})
             plausibility |= {name: beside} if beside else {}
-    if common is None:
-        problem = "They have no scores on the same data: evaluate them on it, together or each by itself."
-        return Compared(None, problem, plausibility, learning, where)
-    try:
-        return Compared(comparison_block(common.each, common.tables), "", plausibility, learning, where)
-    except ValueError as error:
-        return Compared(None, f"Their scores cannot be compared: {error}.", plausibility, learning, where)
+    common, block, problem = _best_common(_common_scores(runs, data, files))
+    return common, Compared(block, problem, plausibility, learning, where)
 
 
-def _common_scores(runs: Sequence[FoundRun], data: Path | None, files: Sequence[ScoreFile]) -> Common | None:
-    """Scores of all runs on the same data: each run's own, or else those of runs that were judged together; or None.
+def _best_common(scores: Iterable[Common]) -> tuple[Common | None, ScoreBlock | None, str]:
+    """The first scores on which runs can be compared, with the comparison; else the first, and why they cannot."""
+    first, problem = None, "They have no scores on the same data: evaluate them on it, together or each by itself."
+    for common in scores:
+        try:
+            return common, comparison_block(common.each, common.tables), ""
+        except ValueError as error:
+            if first is None:
+                first, problem = common, f"Their scores cannot be compared: {error}."
+    return first, None, problem
 
-    Of several data sets, those on which the runs can be compared come first, and of these one whose clips are shown.
+
+def _common_scores(runs: Sequence[FoundRun], data: Path | None, files: Sequence[ScoreFile]) -> Iterator[Common]:
+    """Scores of all runs on the same data: each run's own, or else those of runs that were judged together.
+
+    Of several data sets, those on which each was judged by itself come first, and of these one whose clips are shown.
     """
     shown = {data_name(run.data) for run in runs if run.data is not None}
     own = set.intersection(*(set(run.scores) for run in runs))
     names = sorted(own | {file.data for file in files}, key=lambda name: (name not in own, name not in shown, name))
-    found = None
     for name in names if data is None else [data_name(data)]:
         if name in own:
             tables = {run.name: run.scores[name] for run in runs}
-            common: Common | None = Common(name, tables, tables)
+            yield Common(name, tables, tables)
         else:
             common = _tables_of({run.name: run.stamp for run in runs}, [one for one in files if one.data == name])
-        if common and _can_be_compared(common):
-            return common
-        found = found or common
-    return found
-
-
-def _can_be_compared(common: Common) -> bool:
-    try:
-        compare(common.each)
-    except ValueError:
-        return False
-    return True
+            if common is not None:
+                yield common
 
 
 def _tables_of(runs: Mapping[str, str | None], files: Sequence[ScoreFile]) -> Common | None:
