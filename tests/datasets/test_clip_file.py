@@ -134,11 +134,11 @@ def test_a_file_is_found_again_by_a_program_that_changed_its_folder(path, tmp_pa
 def test_a_process_never_uses_the_handle_of_another(path, monkeypatch):
     file = ClipFile(path)
     frames = file.read_frames("test", 0, 5)
-    handle, arrays = file._handle, list(file._arrays.values())
+    handle, arrays = file.arrays._handle, list(file.arrays._arrays.values())
     monkeypatch.setattr("os.getpid", lambda: -1)
     assert (file.read_frames("test", 0, 5) == frames).all()
-    assert file._handle is not handle
-    assert not any(array is other for array in arrays for other in file._arrays.values())
+    assert file.arrays._handle is not handle
+    assert not any(array is other for array in arrays for other in file.arrays._arrays.values())
 
 
 def test_a_file_that_is_cut_off_while_it_is_open_is_refused(tmp_path):

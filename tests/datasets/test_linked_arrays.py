@@ -126,4 +126,4 @@ def test_a_group_or_a_number_in_the_place_of_an_array_is_refused(tmp_path, name)
             else:
                 file[f"test/{name}"] = odd
         with pytest.raises(FaultyFileError, match=f"^DATA must .*{message}"):
-            ClipFile(path).stored("test", name, 0, 1)
+            ClipFile(path).arrays.read("test", name, 0, 1)

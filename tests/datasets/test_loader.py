@@ -20,6 +20,7 @@ from videopred.datasets.crops import CropDataset, cut_crops
 from videopred.datasets.generation import generate
 from videopred.datasets.loader import FilmDataset
 from videopred.datasets.recipe_clips import open_recipe
+from videopred.datasets.stored_arrays import StoredArrays
 from videopred.frames import to_film
 
 T, H, W = SMALL.values()
@@ -174,8 +175,8 @@ def test_windows_are_frames_of_their_clips_from_every_source(tmp_path, kind):
 
 
 def test_of_a_clip_on_disk_no_more_is_read_than_its_window_and_what_it_looks_back_at(path, monkeypatch):
-    shapes, stored = [], ClipFile.stored
-    monkeypatch.setattr(ClipFile, "stored", lambda *args: shapes.append(stored(*args).shape) or stored(*args))
+    shapes, read = [], StoredArrays.read
+    monkeypatch.setattr(StoredArrays, "read", lambda *args: shapes.append(read(*args).shape) or read(*args))
     films = FilmDataset(path, "train", memory_limit=0, window=3, stack=2)
     films[2], films[0]
     assert shapes == [(4, 1, H, W, 1), (3, 1, H, W, 1)]

@@ -117,7 +117,7 @@ def test_shards_that_were_used_last_stay_open(tmp_path, monkeypatch):
     with open_dataset(make(tmp_path, shards=11)) as many:
         for index in (4, 7, 1, 4, 9):
             many.read_frames("train", index, index + 1)
-        assert [number for number, shard in enumerate(many.shards) if shard._handle] == [1, 4, 9]
+        assert [number for number, shard in enumerate(many.shards) if shard.arrays._handle] == [1, 4, 9]
 
 
 def test_a_folder_that_one_stands_in_has_its_name(folder, monkeypatch):

@@ -112,7 +112,7 @@ def test_long_clips_are_cut_into_chunks_that_are_read_alone(tmp_path, monkeypatc
     assert len(places) == 3 * 19
     with ClipFile(path) as file:
         np.testing.assert_array_equal(file.read_window("train", 17, 1, 4), whole[17, 1:4])
-        assert list(file.unpack("train")).count("features") == 3 * 19
+        assert list(file.arrays.unpack("train")).count("features") == 3 * 19
     [place] = [place for place in places if place.chunk_offset[:2] == (2, 18)]
     content = bytearray(path.read_bytes())
     content[place.byte_offset + place.size // 2] ^= 4

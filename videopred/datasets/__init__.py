@@ -20,8 +20,8 @@ The modules, by what they are about:
     digits        moving_mnist: digits, digit_walks
     occlusion     occlusion: scenes, shapes
     generating    generation: plan, shards, making, workers, resuming, forecasting
-    files         file_layout; to write: writer, piece, unfailing_file; to read: clip_file, clip_folder, foreign_values,
-                  linked_arrays
+    files         file_layout; to write: writer, piece, unfailing_file; to read: clip_file, clip_folder, stored_arrays,
+                  linked_arrays, foreign_values
     any clips     clip_source, recipe_clips; for training: loader, crops
     any path      advice
     checking      description, predictability, verification, fingerprint

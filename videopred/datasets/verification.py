@@ -114,7 +114,7 @@ def _prove_whole(shares: Sequence[_Share], progress: bool) -> str:
     chunks, names = 0, set()
     with tqdm(desc="unpack", unit="chunk", disable=not progress) as bar:
         for share in _in_turn(shares):
-            for name in share.file.unpack(share.part):
+            for name in share.file.arrays.unpack(share.part):
                 names.add(f"{share.part}/{name}")
                 chunks += 1
                 bar.update()
@@ -139,13 +139,13 @@ def _prove_recipe(shares: Sequence[_Share], world: World, seed: int, sample: int
 def _compare(record: Record, share: _Share, place: int) -> None:
     """Complain unless the file holds just this record of a clip."""
     expected = {*record, "contact_offsets"}
-    for name in sorted(expected ^ set(share.file.names(share.part))):
+    for name in sorted(expected ^ set(share.file.arrays.of_part(share.part))):
         _require(False, "hold what its recipe makes", f"{'no' if name in expected else 'an unknown'} {name}", share, 0)
     for name, values in record.items():
         if name == CONTACTS:
             stored = share.file.contacts(share.part, place)
         else:
-            stored = share.file.stored(share.part, name, place, place + 1)
+            stored = share.file.arrays.read(share.part, name, place, place + 1)
             stored = stored[:, 0] if has_time(name) else stored[0]
         same = (stored.dtype, stored.shape) == (values.dtype, values.shape) and stored.tobytes() == values.tobytes()
         _require(same, "hold what its recipe makes", f"another {name}", share, place)
@@ -158,7 +158,7 @@ def _prove_addresses(shares: Sequence[_Share], seed: int) -> str:
             addresses = share.addresses[start:stop]
             words = [clip_seed(seed, share.part, index).generate_state(1, np.uint64)[0] for index in addresses]
             for name, expected in (("index", np.array(addresses)), ("seed", np.array(words))):
-                odd = np.flatnonzero(share.file.stored(share.part, name, start, stop) != expected)
+                odd = np.flatnonzero(share.file.arrays.read(share.part, name, start, stop) != expected)
                 place = start + odd[0] if len(odd) else 0
                 _require(not len(odd), f"hold the {name} of each clip's address", f"another {name}", share, place)
     return (

@@ -81,7 +81,7 @@ def _data_films(path: Path, part: str) -> RawFilms:
 
     def frames(clip: int) -> Iterator[np.ndarray]:
         if isinstance(file, ClipFile) and file.dtype.kind == "f":  # which need not be one of 256 levels
-            return iter(np.ascontiguousarray(file.stored(part, "features", clip, clip + 1)[:, 0]))
+            return iter(np.ascontiguousarray(file.arrays.read(part, "features", clip, clip + 1)[:, 0]))
         return iter(file.read_frames(part, clip, clip + 1)[0])
 
     return RawFilms(path, {"format": "data file"}, names, frames)
