@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import ValidationError
 
 from videopred import check
+from videopred.synonyms import meant_setting
 
 _BOUNDS = ("be greater", "be less")
 
@@ -29,7 +30,8 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
         return message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
         flags = [_as_flag(setting) for setting in known if setting != "kind"]
-        fix = check.suggest(words[-1], flags, "remove it, or see --help for the names", prefix)
+        meant = meant_setting(words[-1].lower(), flags) or words[-1]
+        fix = check.suggest(meant, flags, "remove it, or see --help for the names", prefix)
         return check.complaint(name, "be a known setting", "settings" if isinstance(got, Mapping) else repr(got), fix)
     if kind == "missing" and isinstance(first["loc"][-1], int):
         return check.complaint(name, "have one more value", repr(got), "see --help")

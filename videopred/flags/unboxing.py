@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise, takewhile
 
 from videopred import check
-from videopred.flags.synonyms import meant_flag
+from videopred.synonyms import meant_flag
 
 _SEE = "see --help"
 _KINDS = {

@@ -2,10 +2,11 @@
 
 import pytest
 
-from videopred import cli
-from videopred.flags import synonyms
-from videopred.flags.synonyms import meant_flag
+from videopred import cli, synonyms
 from videopred.flags.unboxing import _FLAG
+from videopred.models import core_config
+from videopred.settings import TrainingConfig
+from videopred.synonyms import meant_flag
 
 FLAGS = ["--updates", "--learning-rate", "--decay", "--decoder", "--device", "--core.units", "--curtain"]
 FLAGS += ["--curtain-place", "--codec.channels", "--core.comm-key", "--core.no-comm"]
@@ -20,6 +21,9 @@ COMMANDS += ("train --core transformer", "evaluate", "render", "import")
         ("--n_epochs", "--updates"),
         ("--Epochs", "--updates"),
         ("--num-units", "--core.units"),
+        ("--core.num_units", "--core.units"),
+        ("--training.lr", "--learning-rate"),
+        ("--codec.num-units", None),  # which is not of the core
         ("--gpu", "--device cuda"),
         ("--codec.decoder", "--decoder"),
         ("--training.decay", "--decay"),
@@ -37,6 +41,20 @@ COMMANDS += ("train --core transformer", "evaluate", "render", "import")
 )
 def test_a_flag_is_known_by_its_name_elsewhere_its_last_part_or_its_beginning(option, meant):
     assert meant_flag(option, FLAGS) == meant
+
+
+@pytest.mark.parametrize(
+    ("make", "meant"),
+    [
+        (lambda: core_config("rims", topk=3), "--core.active"),
+        (lambda: core_config("rims", num_blocks=5), "--core.modules"),
+        (lambda: core_config("gru", Hidden_size=7), "--core.units"),
+        (lambda: TrainingConfig(epochs=3), "--updates"),
+    ],
+)
+def test_settings_are_known_by_their_names_elsewhere_too(make, meant):
+    with pytest.raises(ValueError, match=rf"must be a known setting, got \d; did you mean {meant}\?"):
+        make()
 
 
 def test_what_other_names_stand_for_is_a_flag_of_some_command(capsys):

@@ -1,7 +1,7 @@
-"""Which flag was meant by one that a command does not have: other tools call the same things otherwise."""
+"""Which flag or setting was meant by one that is not there: other tools call the same things otherwise."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _ELSEWHERE = {
     "--updates": "epochs nepochs n-epochs num-epochs max-epochs epoch steps max-steps num-steps iters niter iterations",
@@ -35,8 +35,10 @@ _ELSEWHERE = {
     "--core.hidden": "ffn-dim dim-feedforward",
     "--frames": "seq-len seq-length sequence-length length n-frames num-frames nframes time-steps timesteps",
     "--window": "seq-len seq-length sequence-length",
-    "--context": "n-past pre-seq-length n-context context-frames context-length burn-in input-length in-frames",
-    "--horizon": "n-future n-eval aft-seq-length rollout rollout-length pred-length out-frames num-predict",
+    "--context": "n-past pre-seq-length n-context context-frames context-length burn-in input-length in-frames "
+    "input-frames nt-cond",
+    "--horizon": "n-future n-eval aft-seq-length rollout rollout-length rollout-len pred-length "
+    "pred-frames n-pred num-preds out-frames num-predict",
     "--samples": "nsample n-samples num-samples",
     "--first": "num-clips n-clips max-clips limit",
     "--clips": "clip index num-clips n-clips num-samples num-videos num-sequences num-train",
@@ -60,24 +62,40 @@ _ELSEWHERE = {
 def meant_flag(option: str, flags: Sequence[str]) -> str | None:
     """What to write in the place of an option that is no flag: what it is called here, or a flag that it nearly names.
 
-    So `--num-units` is `--core.units`, `--codec.decoder` and `--training.decay` are `--decoder` and `--decay`,
-    `--units` is `--core.units`, `--no-core.comm` is `--core.no-comm`, and `--curtain-size` begins as `--curtain` does.
+    So `--num-units` and `--core.num-units` are `--core.units`, `--codec.decoder` and `--training.decay` are `--decoder`
+    and `--decay`, `--units` is `--core.units`, `--no-core.comm` is `--core.no-comm`, and `--curtain-size` begins as
+    `--curtain` does.
 
     Args:
         option: as it was typed, with its dashes.
         flags: those of the command.
     """
     name = option.lstrip("-").replace("_", "-").lower()
+    section, _, last = name.rpartition(".")
     there = {flag.removeprefix("--"): flag for flag in flags}
     for here, names in _ELSEWHERE.items():
-        if name in names.split() and here.partition(" ")[0] in flags:
+        if last in names.split() and here.partition(" ")[0] in flags and section in ("", "training", _section(here)):
             return here
     if off := re.fullmatch(r"no-(\w+)\.(.+)", name):
         part, switch = off.groups()
         return f"--{part}.no-{switch}" if {f"{part}.{switch}", f"{part}.no-{switch}"} & {*there} else None
-    last = name.rpartition(".")[2]
     tails = [flag for flag in there if flag == last or last == flag.rpartition(".")[2]]
     tails += [flag for flag in there if flag.replace(".", "-") == name]
     beginnings = sorted((flag for flag in there if name.startswith(f"{flag}-")), key=len)
     near = tails[:1] or beginnings[-1:]
     return there[near[0]] if near else None
+
+
+def meant_setting(name: str, settings: Iterable[str]) -> str | None:
+    """Which of these settings is meant by a name of another tool, as `num-units` is `units`; all with - for _."""
+    known = set(settings)
+    for here, names in _ELSEWHERE.items():
+        setting = here.removeprefix("--").rpartition(".")[2]
+        if name in names.split() and setting in known:
+            return setting
+    return None
+
+
+def _section(flag: str) -> str:
+    """What stands before the point in a flag, such as `core`."""
+    return flag.removeprefix("--").rpartition(".")[0]
