@@ -54,7 +54,7 @@ ROOMS: dict[str, set[str]] = {
     "flags": SHARED | {"flags", "models", "experiments", "synonyms", "training", "weights"},
     "experiments": SHARED | {*SHELVES, "command_lines", "experiments"},
     "datasets": SHARED | {"child_process", "datasets", "processes"},
-    "models": SHARED | {"models", "user_errors"},
+    "models": SHARED | {"models", "synonyms", "user_errors"},
     "eval": SHARED | {"eval", "user_errors"},
     "pictures": SHARED,
     "palette": set(),

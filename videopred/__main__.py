@@ -4,12 +4,17 @@ import sys
 
 
 def main() -> None:
-    """Run one command and exit with its status; Ctrl-C while the commands load is told in one line as well."""
+    """Run one command and exit with its status; what keeps the commands from loading is told in one line as well."""
     try:
         from videopred import cli
     except KeyboardInterrupt:
         print("videopred: interrupted; nothing had begun", file=sys.stderr)
         sys.exit(130)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("videopred"):
+            raise
+        print(f"videopred: libraries must be installed, got {error}; run `pip install .` in the clone", file=sys.stderr)
+        sys.exit(1)
     cli.main()
 
 

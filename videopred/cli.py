@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, NoReturn, get_args
 
@@ -180,6 +180,11 @@ def _in_our_words(error: Exception) -> str | None:
         case MemoryError():
             got = str(error) or "no more"  # as Pillow's
             return check.complaint("memory", "be enough for what is held at once", got, "ask for less at a time")
+        case PackageNotFoundError(name="videopred"):  # whoever put the files in reach of Python did no more
+            return check.complaint("videopred", "be installed", "its files alone", "run `pip install .` beside them")
+        case RuntimeError() if re.fullmatch(r"operator torchvision::\S+ does not exist", str(error)):
+            fix = "install both anew, from one place, as with `pip install --force-reinstall torch torchvision`"
+            return check.complaint("torchvision", "be made for the torch that is installed", error, fix)
         case ImportError() if not (error.name or "").startswith("videopred"):
             fix = "allow more memory if `ulimit -v` limits it; else install videopred in a new environment"
             return check.complaint("libraries", "be such that Python can load them", error, fix)

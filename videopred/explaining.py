@@ -30,7 +30,7 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
         return message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
         flags = [_as_flag(setting) for setting in known if setting != "kind"]
-        meant = meant_setting(words[-1].lower(), flags) or words[-1]
+        meant = meant_setting(words[-1], flags) or words[-1]
         fix = check.suggest(meant, flags, "remove it, or see --help for the names", prefix)
         return check.complaint(name, "be a known setting", "settings" if isinstance(got, Mapping) else repr(got), fix)
     if kind == "missing" and isinstance(first["loc"][-1], int):

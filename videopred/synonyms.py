@@ -87,12 +87,12 @@ def meant_flag(option: str, flags: Sequence[str]) -> str | None:
 
 
 def meant_setting(name: str, settings: Iterable[str]) -> str | None:
-    """Which of these settings is meant by a name of another tool, as `num-units` is `units`; all with - for _."""
-    known = set(settings)
+    """Which of these settings is meant by a name of another tool, as `num_units` is `units`."""
+    there = {setting.replace("_", "-"): setting for setting in settings}
     for here, names in _ELSEWHERE.items():
         setting = here.removeprefix("--").rpartition(".")[2]
-        if name in names.split() and setting in known:
-            return setting
+        if name.replace("_", "-").lower() in names.split() and setting in there:
+            return there[setting]
     return None
 
 

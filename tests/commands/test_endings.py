@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 import warnings
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -125,6 +126,20 @@ ACCESS = "check who owns it, and the permissions on it and on the folders that i
             "memory if `ulimit -v` limits it; else install videopred in a new environment",
         ),
         (
+            PackageNotFoundError("videopred"),
+            "videopred must be installed, got its files alone; run `pip install .` beside them",
+        ),
+        (
+            PackageNotFoundError("lightning"),
+            "libraries must be such that Python can load them, got No package metadata was found for lightning; allow "
+            "more memory if `ulimit -v` limits it; else install videopred in a new environment",
+        ),
+        (
+            RuntimeError("operator torchvision::nms does not exist"),
+            "torchvision must be made for the torch that is installed, got operator torchvision::nms does not exist; "
+            "install both anew, from one place, as with `pip install --force-reinstall torch torchvision`",
+        ),
+        (
             OSError(errno.ENAMETOOLONG, "File name too long", "run/long"),
             "run/long must have short names, got File name too long; choose shorter ones",
         ),
@@ -222,18 +237,45 @@ def test_letters_that_the_output_lacks_are_question_marks(monkeypatch):
     assert output.buffer.getvalue() == b"BCE ? of B?lle\n"  # type: ignore[attr-defined]
 
 
-def test_while_commands_load_one_that_is_interrupted_ends_so_as_well(monkeypatch, capfd):
-    class Interrupted:
-        def find_spec(self, name, path=None, target=None):
-            if name == "videopred.cli":
-                raise KeyboardInterrupt
+@pytest.fixture
+def unloadable(monkeypatch):
+    """Make loading the commands lead to an error."""
 
-    monkeypatch.delattr(videopred, "cli")
-    monkeypatch.delitem(sys.modules, "videopred.cli")
-    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
-    with pytest.raises(SystemExit, match="130"):
+    def make(error: BaseException) -> None:
+        class Finder:
+            def find_spec(self, name, path=None, target=None):
+                if name == "videopred.cli":
+                    raise error
+
+        monkeypatch.delattr(videopred, "cli")
+        monkeypatch.delitem(sys.modules, "videopred.cli")
+        monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted; nothing had begun"),
+        (
+            ModuleNotFoundError("No module named 'tyro'", name="tyro"),
+            1,
+            "libraries must be installed, got No module named 'tyro'; run `pip install .` in the clone",
+        ),
+    ],
+)
+def test_what_keeps_commands_from_loading_is_one_line_as_well(unloadable, capfd, error, status, said):
+    unloadable(error)
+    with pytest.raises(SystemExit, match=f"^{status}$"):
         entry.main()
-    assert capfd.readouterr() == ("", "videopred: interrupted; nothing had begun\n")
+    assert capfd.readouterr() == ("", f"videopred: {said}\n")
+
+
+def test_a_module_of_ours_that_is_missing_is_shown_as_the_fault_that_it_is(unloadable):
+    unloadable(ModuleNotFoundError("No module named 'videopred.flogs'", name="videopred.flogs"))
+    with pytest.raises(ModuleNotFoundError, match="flogs"):
+        entry.main()
 
 
 def test_the_installed_command_is_that_entry():

@@ -198,7 +198,7 @@ def test_a_first_state_is_drawn_from_the_generator_that_is_given():
         (lambda: Layer("gru", 5, modules=3), r"^modules must be a setting of gru: units, got 3; leave it out"),
         (
             lambda: Layer("rims", 5, hidden_size=60),
-            r"^hidden_size must be a setting of rims: .*, got 60; units is the wi",
+            r"^hidden_size must be a setting of rims: .*, got 60; did you mean units\?",
         ),
         (
             lambda: Layer("rims", 5, module=3),

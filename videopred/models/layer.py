@@ -11,6 +11,7 @@ from videopred.models.arguments import check_finite, check_slots, check_state, c
 from videopred.models.core import State, unroll
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import OwnConfig
+from videopred.synonyms import meant_setting
 
 
 class Layer(nn.Module):
@@ -84,10 +85,9 @@ def _check_names(config: CoreSettings, settings: Mapping[str, Any]) -> None:
     """Refuse settings that a core does not have, under the names that they have in Python."""
     known = [name for name in type(config).model_fields if name != "kind"]
     for name, value in settings.items():
-        fix = "units is the width" if name.startswith("hidden") and "units" in known else "leave it out"
         must = f"be a setting of {config.label}: {', '.join(known)}"
-        if name not in known:
-            raise ValueError(check.complaint(name, must, value, check.suggest(name, known, fix)))
+        fix = check.suggest(meant_setting(name, known) or name, known, "leave it out")
+        check.require(name in known, name, must, value, fix)
 
 
 def _as_slots(inputs: Tensor, most: int, axes: str) -> Tensor:
