@@ -10,11 +10,13 @@ from torch import nn
 
 from videopred.checkpoint import ExperimentRecord, RunConfig, load_run, run_settings
 from videopred.datasets import open_dataset
+from videopred.datasets.generation import generate
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.export import export_run
 from videopred.judging import runs
 from videopred.judging.runs import evaluate_runs, row_names
+from videopred.settings import Part
 from videopred.training.run import train
 
 ASKED = Protocol(context=3, horizon=2, metrics=("mse",), clips=3)
@@ -36,8 +38,9 @@ def place(tmp_path_factory) -> Path:
     return folder
 
 
-def judged(place: Path, *names: str) -> Scores:
-    return evaluate_runs([place / name for name in names], open_dataset(place / "balls4.h5"), ASKED, device="cpu")
+def judged(place: Path, *names: str, data: str = "balls4.h5", part: Part = "test") -> Scores:
+    asked = ASKED.model_copy(update={"part": part})
+    return evaluate_runs([place / name for name in names], open_dataset(place / data), asked, device="cpu")
 
 
 def test_runs_that_differ_in_their_seed_alone_are_one_group(place):
@@ -57,6 +60,15 @@ def test_a_run_and_its_export_are_one_seed(place):
     assert list(with_export.seeds.values()) == [(f"{place.name}/seed-0", f"{place.name}/seed-1")]
     alone = judged(place, "seed-0")
     assert (alone.seeds, alone.models) == ({}, ("model",))
+
+
+def test_scores_on_clips_that_a_run_learned_from_say_so(place, tmp_path):
+    said = "{} learned from clips of this part: scores on others may be worse"
+    assert judged(place, "seed-0", part="train").notes == (said.format("model"),)
+    assert judged(place, "seed-0", "seed-1", part="train").notes == (said.format("seed-0 and seed-1"),)
+    assert judged(place, "seed-0").notes == judged(place, "seed-0", part="validation").notes == ()
+    other = generate("other", {"train": 4}, recipe=open_dataset(place / "balls4.h5").recipe, out=tmp_path / "other.h5")
+    assert judged(place, "seed-0", data=str(other), part="train").notes == ()
 
 
 @pytest.mark.parametrize("other", ["data", "first weights"])

@@ -49,7 +49,17 @@ def evaluate_runs(
     where = pick_device(my_device(device))
     predictors = {name: load_run(run, where) for name, run in zip(names, runs, strict=True)}
     scores = evaluate_protocol(predictors, file, protocol, **options)
-    return replace(scores, seeds=_seeds(named), stamps=stamps)
+    notes = (*scores.notes, *_notes_on_seen_clips(named, scores))
+    return replace(scores, seeds=_seeds(named), stamps=stamps, notes=notes)
+
+
+def _notes_on_seen_clips(runs: Mapping[str, Path], scores: Scores) -> list[str]:
+    """That runs are judged on the part that they were trained on, all of whose clips but a few they have seen."""
+    if scores.protocol.part != "train":
+        return []
+    data = {name: run_settings(run).data for name, run in runs.items()}
+    seen = [name for name, of in data.items() if of is not None and of.sha256 == scores.fingerprint]
+    return [f"{' and '.join(seen)} learned from clips of this part: scores on others may be worse"] if seen else []
 
 
 def row_names(runs: Sequence[Path]) -> list[str]:
