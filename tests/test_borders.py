@@ -82,7 +82,8 @@ ROOMS: dict[str, set[str]] = {
     | {"datasets", "eval", "rendering", "checkpoint", "device", "pictures", "training", "judging", "weights"}
     | {"command_lines", "plots", "report"},
     "demo": SHARED | {*SHELVES, "rendering", "checkpoint", "device", "training", "judging"},
-    "doctor": SHARED | {*SHELVES, "checkpoint", "device", "training", "judging"},
+    "doctor": SHARED | {"device", "eval", "self_test"},
+    "self_test": SHARED | {"datasets", "models", "checkpoint", "training", "judging"},
     "commands": SHARED
     | {"flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"pictures", "preview", "cards", "bench", "commands", "experiments", "export", "plots", "runs"}
@@ -177,6 +178,7 @@ DOORS: dict[str, set[str]] = {
         "datasets.one_ball_settings",
     },
     "lpips": {"eval.perceptual"},
+    "packaging": {"doctor"},
     "skimage": {"bench.plain_scores"},
     "torchmetrics": {"bench.plain_scores"},
     "torchvision": set(),

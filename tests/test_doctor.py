@@ -1,13 +1,17 @@
 """What the doctor says of this machine: what is there, what is missing with its command, and whether the flow works."""
 
 import json
+import sys
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from command_line import run
 
-from videopred import doctor
+from videopred import doctor, self_test
+from videopred.eval.perceptual import TRUNKS
 from videopred.training.loggers import LOGGERS
 
 SECTIONS = ["versions", "machine", "devices", "folders", "optional parts", "self test on cpu"]
@@ -20,7 +24,7 @@ def test_a_machine_that_works(tmp_path, monkeypatch, capfd):
     out, err = capfd.readouterr()
     assert err == ""
     assert [line for line in out.splitlines() if not line.startswith(" ")] == SECTIONS
-    assert out.count("  works, ") == len(doctor.tiny_flow(tmp_path, "cpu"))
+    assert out.count("  works, ") == len(self_test.tiny_flow(tmp_path, "cpu"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -67,7 +71,7 @@ def test_no_place_for_temporary_files_is_a_fault_and_there_is_no_self_test(tmp_p
 )
 def test_a_flow_that_breaks_is_a_fault_and_goes_no_further(tmp_path, monkeypatch, capfd, what, broken, told):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(doctor, what, broken)
+    monkeypatch.setattr(self_test, what, broken)
     assert run("doctor --device cpu") == 1
     out, err = capfd.readouterr()
     assert "failed: " in out
@@ -80,7 +84,43 @@ def test_a_flow_that_breaks_is_a_fault_and_goes_no_further(tmp_path, monkeypatch
 def test_with_traceback_a_failing_step_shows_where(monkeypatch):
     monkeypatch.setenv("VIDEOPRED_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
-        doctor.run_steps({"one": lambda: 1 / 0}, [])
+        self_test.run_steps({"one": lambda: 1 / 0}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "said"),
+    [
+        ("kornia", None, "kornia must be installed, >=0.9, got none; install it, as `pip install .` in the clone does"),
+        (
+            "lightning",
+            "2.6.3",
+            "lightning must be installed, >=2.6.4, got 2.6.3; install it, as `pip install .`",
+        ),
+    ],
+)
+def test_libraries_that_are_missing_or_too_old_are_faults(tmp_path, monkeypatch, capfd, name, there, said):
+    def version(library: str) -> str:
+        if library == name and there is None:
+            raise PackageNotFoundError(library)
+        return there if library == name else metadata.version(library)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(doctor, "version", version)
+    assert run("doctor --no-self-test") == 1
+    out, err = capfd.readouterr()
+    assert [line.split()[1] for line in out.splitlines() if line.strip().startswith(name)] == [there or "none"]
+    assert err.startswith(f"videopred: {said}")
+
+
+def test_a_missing_library_stops_the_self_test_alone(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for module in ("videopred.self_test", "videopred.eval.perceptual"):
+        monkeypatch.setitem(sys.modules, module, None)  # importing it fails
+    assert run("doctor --device cpu") == 1
+    out, err = capfd.readouterr()
+    assert "libraries  failed: import of videopred.self_test halted; None in sys.modules" in out
+    assert "weights of LPIPS  not looked for: import of" in out
+    assert err.startswith("videopred: the self test must find its libraries, got import of videopred.self_test halted")
 
 
 def test_parts_that_are_missing_come_with_the_command_that_adds_them(tmp_path, monkeypatch):
@@ -95,7 +135,7 @@ def test_parts_that_are_missing_come_with_the_command_that_adds_them(tmp_path, m
 
 
 def test_parts_that_are_there_are_said_to_be(tmp_path, monkeypatch):
-    weights = tmp_path / "hub/checkpoints" / doctor.TRUNKS["alex"].file
+    weights = tmp_path / "hub/checkpoints" / TRUNKS["alex"].file
     weights.parent.mkdir(parents=True)
     weights.touch()
     compiler = tmp_path / "g++"

@@ -1,34 +1,24 @@
-"""What this machine has for us, what it lacks, and whether the whole flow works on it."""
+"""What this machine has for us, what it lacks, and whether the whole flow works on it.
 
-import math
+Libraries that may be missing are imported where they are used, as this is asked for where something is.
+"""
+
 import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
 from typing import NamedTuple
 
 import torch
+from packaging.requirements import Requirement
 
 from videopred import check
 from videopred.amounts import size
-from videopred.checkpoint import load_run
-from videopred.datasets import find_recipe, open_dataset
-from videopred.datasets.generation import generate
 from videopred.device import pick_device
-from videopred.eval.perceptual import TRUNKS
-from videopred.judging.drawing import render
-from videopred.judging.evaluating import evaluate
-from videopred.models.codec_settings import RNEMConfig
-from videopred.models.rival_settings import GRUConfig
-from videopred.models.settings import PredictorConfig
-from videopred.settings import TrainingConfig, WatchConfig
 from videopred.systems import can_run, compiler, processors, total_memory_bytes
-from videopred.training.run import train
 
 LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py", "kornia", "matplotlib")
 """The libraries whose versions one is asked for with a question or a bug report."""
@@ -73,10 +63,10 @@ def examine(*, device: str = "auto", self_test: bool = True) -> Examination:
         ValueError: there is no such device.
     """
     chosen = pick_device(device)
-    faults: list[str] = []
+    faults = _misfits()
     temporary = _temporary(faults)
     rows = {
-        "versions": {"Python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}},
+        "versions": {"Python": platform.python_version(), **{name: _version(name) or "none" for name in LIBRARIES}},
         "machine": _machine(),
         "devices": _devices(),
         "folders": {name: _writable(name, Path(name), faults) for name in FOLDERS}
@@ -85,15 +75,37 @@ def examine(*, device: str = "auto", self_test: bool = True) -> Examination:
     }
     if self_test and temporary:
         with tempfile.TemporaryDirectory() as folder:
-            rows[f"self test on {chosen}"] = run_steps(tiny_flow(Path(folder), str(chosen)), faults)
+            rows[f"self test on {chosen}"] = _tried(Path(folder), str(chosen), faults)
     return Examination(rows, faults)
 
 
-def _version(library: str) -> str:
+def _version(library: str) -> str | None:
     try:
         return version(library)
     except PackageNotFoundError:
-        return "of unknown version"
+        return None
+
+
+def _misfits() -> list[str]:
+    """A line for each library that is missing, or of a version that we do not work with."""
+    lines = []
+    for requirement in map(Requirement, requires("videopred") or ()):
+        there, optional = _version(requirement.name), requirement.marker is not None  # as `extra == "test"`
+        fits = there is not None and requirement.specifier.contains(there, prereleases=True)
+        if not (fits or optional):
+            must, fix = f"be installed, {requirement.specifier}", "install it, as `pip install .` in the clone does"
+            lines.append(check.complaint(requirement.name, must, there or "none", fix))
+    return lines
+
+
+def _tried(folder: Path, device: str, faults: list[str]) -> dict[str, str]:
+    """What came out of the self test."""
+    try:
+        from videopred.self_test import run_steps, tiny_flow
+    except ImportError as error:
+        faults.append(check.complaint("the self test", "find its libraries", error, "mend them first, or install anew"))
+        return {"libraries": f"failed: {error}"}
+    return run_steps(tiny_flow(folder, device), faults)
 
 
 def _machine() -> dict[str, str]:
@@ -155,10 +167,7 @@ def _optional_parts() -> dict[str, str]:
     for name, part in OPTIONAL_LIBRARIES.items():
         missing = f"missing, for {part.serves}: {part.command}"
         rows[name] = missing if find_spec(part.library) is None else f"found, for {part.serves}"
-    trunk = TRUNKS["alex"]
-    there = (Path(torch.hub.get_dir()) / "checkpoints" / trunk.file).is_file()
-    lpips = f"missing, for `evaluate --metrics lpips`: {trunk.program}"
-    rows["weights of LPIPS"] = "found, for `evaluate --metrics lpips`" if there else lpips
+    rows["weights of LPIPS"] = _weights_of_lpips()
     usual, how_to_get = compiler()
     name = os.environ.get("CXX", usual)
     serves = "for `train --compile inductor`"
@@ -168,51 +177,11 @@ def _optional_parts() -> dict[str, str]:
     return rows
 
 
-Steps = dict[str, Callable[[], None]]
-"""Name -> what is to work, each after the one before."""
-
-
-def tiny_flow(folder: Path, device: str) -> Steps:
-    """The whole flow at its smallest: data, training, scores, pictures. Learns nothing."""
-    data, run = folder / "data.h5", folder / "run"
-
-    def make_data() -> None:
-        recipe = find_recipe("balls4", balls=(2,), frames=8, height=24, width=32)
-        generate("data", {"train": 8, "validation": 2, "test": 3}, recipe=recipe, out=data)
-
-    def learn() -> None:
-        model = PredictorConfig(core=GRUConfig(units=8), codec=RNEMConfig(channels=(4, 8), embedding=16))
-        training = TrainingConfig(updates=3, batch_size=4, validate_every=3)
-        train(data, model, training, watch=WatchConfig(pictures_every=0), out=run, device=device)
-
-    def score() -> None:
-        with open_dataset(data) as file:
-            value = evaluate(load_run(run, device), file, metrics=("mse",)).mean("model", "mse")
-        check.require(math.isfinite(value), "the error of a rollout", "be a finite number", value, _REPORT)
-
-    def draw() -> None:
-        with open_dataset(data) as file:
-            render(load_run(run, device), file, clips=[0], out=folder / "pictures")
-
-    return {"data": make_data, "training": learn, "rollout and scores": score, "pictures": draw}
-
-
-_REPORT = "set VIDEOPRED_TRACEBACK=1 to see where, and report it with all of this"
-
-
-def run_steps(steps: Steps, faults: list[str]) -> dict[str, str]:
-    """Whether each step works, and how long it took; none is tried after one that failed."""
-    rows = {}
-    for name, step in steps.items():
-        start = perf_counter()
-        try:
-            step()
-        except Exception as error:  # whatever a broken machine raises is what is to be told
-            if os.environ.get("VIDEOPRED_TRACEBACK"):
-                raise
-            told = f"{type(error).__name__}: {error}"
-            rows[name] = f"failed: {told}"
-            faults.append(check.complaint(f"the self test's {name}", "work", told, _REPORT))
-            break
-        rows[name] = f"works, {perf_counter() - start:.1f} s"
-    return rows
+def _weights_of_lpips() -> str:
+    try:
+        from videopred.eval.perceptual import TRUNKS
+    except ImportError as error:
+        return f"not looked for: {error}"
+    trunk, serves = TRUNKS["alex"], "for `evaluate --metrics lpips`"
+    there = (Path(torch.hub.get_dir()) / "checkpoints" / trunk.file).is_file()
+    return f"found, {serves}" if there else f"missing, {serves}: {trunk.program}"
