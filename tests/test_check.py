@@ -77,29 +77,6 @@ def test_a_number_that_is_not_whole_or_too_small(value, error, must):
         assert type(taken) is int  # what JSON can hold
 
 
-@pytest.mark.parametrize(("context", "horizon"), [(1, 1), (3, 4), (6, 1), (1, 6)])
-def test_a_rollout_that_fits(context, horizon):
-    check.context_and_horizon(context, horizon, 7)
-
-
-@pytest.mark.parametrize(
-    ("context", "horizon", "message"),
-    [
-        (0, 3, "^--context must be at least 1, got 0"),
-        (3, 0, "^--horizon must be at least 1, got 0"),
-        (
-            3,
-            5,
-            r"^--context plus --horizon must be at most 7, .* got 3 \+ 5 = 8; lower --horizon to 4, or generate long",
-        ),
-        (9, 1, r"got 9 \+ 1 = 10; lower --context to 6, or"),
-    ],
-)
-def test_a_rollout_that_does_not_fit(context, horizon, message):
-    with pytest.raises(ValueError, match=message):
-        check.context_and_horizon(context, horizon, 7)
-
-
 def test_a_kind_is_required():
     check.require_kind(True, "film", "be a tensor", "list", "make one")
     with pytest.raises(TypeError, match=r"^film must be a tensor, got list; make one$"):

@@ -157,26 +157,6 @@ def as_names(argument: str, value: Iterable[str]) -> tuple[str, ...]:
     return found or ()
 
 
-def context_and_horizon(
-    context: int, horizon: int, frames: int, longer: str = "generate longer clips with --frames"
-) -> None:
-    """Check that a rollout fits into clips of that many frames; `longer` says how to come by longer ones.
-
-    Raises:
-        ValueError: context or horizon is below 1, or their sum exceeds `frames`.
-    """
-    whole_number("--context", context, 1, "give at least one frame to start from")
-    whole_number("--horizon", horizon, 1, "ask for at least one frame")
-    lower = f"--horizon to {frames - context}" if context < frames else f"--context to {max(frames - horizon, 1)}"
-    require(
-        context + horizon <= frames,
-        "--context plus --horizon",
-        f"be at most {frames}, the frames of a clip",
-        f"{context} + {horizon} = {context + horizon}",
-        f"lower {lower}, or {longer}",
-    )
-
-
 def threshold_of(name: str, *, rolled: bool = False) -> float | None:
     """The threshold in a kind of feedback, such as 0.5 in `threshold:0.5`; None for kinds without one.
 

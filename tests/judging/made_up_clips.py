@@ -6,23 +6,30 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from videopred.datasets.clip import Clip
+from videopred.datasets.clip_source import ClipSource
+
 HEIGHT, WIDTH, FRAMES = 13, 17, 9
 
 
-class Clips:
+class Clips(ClipSource):
     """What judging reads of a data file, from memory."""
+
+    recipe, truth, binary = None, (), True
 
     def __init__(self, frames: dict[str, np.ndarray], name: str = "made-up.h5"):
         self._frames = frames
         self.path = Path("data") / name
         self.parts = {part: len(clips) for part, clips in frames.items()}
-        self.recipe, self.truth = None, ()
-        _, self.frames, height, width, channels = next(iter(frames.values())).shape
-        self.film_shape = channels, height, width
+        _, self.frames, self.height, self.width, self.channels = next(iter(frames.values())).shape
 
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
         assert 0 <= start < stop <= self.parts[part]
         return self._frames[part][start:stop]
+
+    def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray: ...
+
+    def clip(self, part: str, index: int) -> Clip: ...
 
     def fingerprint(self) -> str:
         return "f1n9e7"

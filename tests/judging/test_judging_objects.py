@@ -1,5 +1,6 @@
 """Object metrics of whole worlds: from a data file and a film to scores."""
 
+from copy import copy
 from pathlib import Path
 
 import h5py
@@ -111,11 +112,11 @@ def test_what_moves_is_found_where_it_is_expected_to_be_however_fast():
     assert scores_of(fast, ("missed",)).mean("model", "missed") == 0.0
 
 
-class Frames:
-    """Clips of which only the frames are known."""
-
-    def __init__(self, file: RecipeClips):
-        self.__dict__ |= vars(file) | {"truth": ("positions", "velocities"), "read_frames": file.read_frames}
+def without_groups(file: RecipeClips) -> RecipeClips:
+    """The clips, of which nothing is known but frames, places and velocities."""
+    known = copy(file)
+    known.truth = ("positions", "velocities")
+    return known
 
 
 def as_rnems(path: Path, clips: RecipeClips, swapped: bool = False, offset: float = 0) -> ClipFile:
@@ -198,8 +199,9 @@ def test_places_that_seem_half_a_pixel_off_are_scored_as_they_are_and_that_is_no
     ],
 )
 def test_metrics_that_the_file_has_no_truth_for_are_refused(name, context, message):
+    asked = Protocol(context=context, horizon=5, metrics=("mse", name))
     with pytest.raises(ValueError, match=message):
-        judge(lambda film, steps: film, Frames(world()), Protocol(context=context, horizon=5, metrics=("mse", name)))
+        judge(lambda film, steps: film, without_groups(world()), asked)
 
 
 def test_a_horizon_within_which_no_clip_can_be_lost_is_refused_before_clips_are_read(monkeypatch):

@@ -97,5 +97,5 @@ def opened(run: Path, data: Path, device: str, context: int | None, horizon: int
     check_path.run_folder(run)
     file = open_dataset(data)
     asked = Opened(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
-    check.context_and_horizon(asked.context, asked.horizon, file.frames)
+    file.check_rollout(asked.context, asked.horizon)
     return asked

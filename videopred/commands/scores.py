@@ -95,7 +95,7 @@ def _score_runs(
     """Scores of the runs' own rollouts; what can be refused before torch is loaded is."""
     protocol = question.protocol(file)
     if question.name is None:  # else what differs from the protocol's data is said first
-        check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
+        file.check_rollout(protocol.context, protocol.horizon)
     from videopred.checkpoint import run_settings
     from videopred.judging import fitting
     from videopred.judging.own_masks import usual_metrics

@@ -142,6 +142,25 @@ class ClipSource(ABC):
         there = 0 <= start < stop <= self.frames
         check.require(there, "frames", must, f"{start} to {stop}", "ask for those that are there")
 
+    def check_rollout(self, context: int, horizon: int) -> None:
+        """Check that a rollout fits into the clips.
+
+        Raises:
+            ValueError: context or horizon is below 1, or together they are longer than a clip.
+            TypeError: one is no whole number.
+        """
+        check.whole_number("--context", context, 1, "give at least one frame to start from")
+        check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
+        lower = "both"
+        if context < self.frames:
+            lower = f"--horizon to {self.frames - context}"
+        elif horizon < self.frames:
+            lower = f"--context to {self.frames - horizon}"
+        longer = "give longer films" if self.recipe is None else "generate longer clips with --frames"
+        must, got = f"be at most {self.frames}, the frames of a clip", f"{context} + {horizon} = {context + horizon}"
+        fits = context + horizon <= self.frames
+        check.require(fits, "--context plus --horizon", must, got, f"lower {lower}, or {longer}")
+
     def pixel_values(self) -> str:
         """What pixels may be, in words."""
         return "binary" if self.binary else "grey levels" if self.channels == 1 else "colors"

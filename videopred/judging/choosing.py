@@ -51,7 +51,7 @@ def clip_scores(
     scorer = make_metric(metric)
     check_fit(predictor, file)
     clips = file.parts[part] if first is None else first
-    check.context_and_horizon(context, horizon, file.frames)
+    file.check_rollout(context, horizon)
     device, scores = device_of(predictor), []
     measured_on = measuring_device(device)
     for _, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):

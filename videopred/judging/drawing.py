@@ -147,7 +147,7 @@ def render(
     choice = _choice(clips)
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
-    check.context_and_horizon(context, horizon, file.frames)
+    file.check_rollout(context, horizon)
     check_intervention(intervention, picture, horizon)
     check_several(len(models), intervention, picture)
     if "mp4" in picture.kinds(out):

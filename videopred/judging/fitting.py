@@ -37,10 +37,8 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
         check.whole_number("--horizon", protocol.horizon, 1, "ask for at least one frame")
         must, got = f"be at most {file.frames}, the frames of --true", protocol.horizon
         check.require(got <= file.frames, "--horizon", must, got, "lower it")
-    elif isinstance(file, GivenTruth):
-        check.context_and_horizon(protocol.context, protocol.horizon, file.frames, "give longer films")
     else:
-        check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
+        file.check_rollout(protocol.context, protocol.horizon)
     check_truth(protocol.metrics, file)
     clips = there if protocol.clips is None else protocol.clips
     check.whole_number("--first", clips, 1, "score at least one clip")

@@ -86,7 +86,7 @@ def imagine(
     check_opened(file, [predictor])
     check_fit(predictor, file)
     there = check_part(part, file)
-    check.context_and_horizon(context, horizon, file.frames)
+    file.check_rollout(context, horizon)
     check.require_kind(np.ndim(clips) == 1, "--clips", "be numbers of clips", clips, f"write ({clips},)")
     check.require(len(clips) > 0, "--clips", "name at least one clip", "none", "give e.g. --clips 0 1")
     for clip in clips:
