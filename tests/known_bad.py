@@ -101,6 +101,17 @@ class OtherRun(SoundCore):
         return torch.stack([output for output, _, _ in steps], 1), steps[-1][1], {}
 
 
+class StopsShort(SoundCore):
+    """Does all steps at once, and forgets the last in the state that it gives."""
+
+    def run(self, slots: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        outputs, before = [], state
+        for t in range(slots.shape[1]):
+            before, (output, state, _) = state, self.step(slots[:, t], state)
+            outputs.append(output)
+        return torch.stack(outputs, 1), before, {}
+
+
 class CountsFromTheStart(SoundCore):
     """Knows how far its unroll has come, which its state does not say."""
 
@@ -206,6 +217,7 @@ CORES = [
     (OtherTrace, conformance.trace_is_as_declared),
     (OtherStep, conformance.step_is_one_unroll),
     (OtherRun, conformance.step_is_one_unroll),
+    (StopsShort, conformance.step_is_one_unroll),
     (CountsFromTheStart, conformance.two_unrolls_are_one),
     (HidesMemory, conformance.step_depends_on_its_arguments_alone),
     (WritesIntoItsState, conformance.arguments_stay_as_they_were),

@@ -208,6 +208,7 @@ def test_an_intervention_says_in_words_what_is_done():
     assert Intervention(without=(2,)).words == ("without 2",)
     both = Intervention(freeze=(0, 3), swap=("1,2",), force_schema=0, from_step=4)
     assert both.words == ("freeze 0 3", "swap 1,2", "schema 0", "from step 4")
+    assert [both.model_copy(update={"from_step": step}).words[3:] for step in (1, 2)] == [(), ("from step 2",)]
 
 
 def test_a_predictor_under_an_intervention_is_not_changed_again():

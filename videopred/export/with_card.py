@@ -96,8 +96,9 @@ def _scores_in(results: Path, run: Path, record: Mapping[str, Any]) -> list[Scor
         (told,) = scores.stamps.values() if len(scores.stamps) == 1 else ("",)
         if len(scores.models) > 1 or (told and stamp and not is_of_run(told, record)):
             continue
-        # Times are all that tells of those that were saved from Python, and of a run that has not ended.
-        old = path.stat().st_mtime < ended if not told or (told == stamp and "updates" not in record) else told != stamp
+        # Of those that were saved from Python, and of a run that has not ended, times are all that tells.
+        by_time = not told or (told == stamp and "updates" not in record)
+        old = path.stat().st_mtime < ended if by_time else told != stamp
         must, fix = "be of the weights to export", "score these with `evaluate --overwrite`, or move it away"
         got = f"{path}, of {told}; these are {stamp}" if told not in ("", stamp) else f"{path}, older than these"
         check.require(not old, "--scores", must, got, fix)
