@@ -12,6 +12,7 @@ from videopred.spelling import nearest_path, nearest_run
 from videopred.systems import shell_quoted
 from videopred.typed_commands import typed_command
 
+_OF_PAGES = (".html", ".pdf", ".tex")  # endings that make the name of a folder one that was meant for a file
 _NAME, _ADDED = 255, 33  # bytes of a name that disks take; of what files that come and go beside it add to it
 
 
@@ -121,14 +122,14 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
 
 
 def folder_for(path: Path, names: Iterable[str]) -> Path:
-    """Return the path of --out if it may be a folder for files of these names: no file, and without their endings.
+    """Return the path of --out if it may be a folder for files of these names: no file, and without endings of files.
 
     Raises:
         ValueError: it is or does, or a name in it is too long for a disk.
     """
     _require_short_names("--out", path)
     names = list(names)
-    like_a_file = path.is_file() or path.suffix in {Path(name).suffix for name in names}
+    like_a_file = path.is_file() or path.suffix in {*_OF_PAGES, *(Path(name).suffix for name in names)}
     fix = f"leave the ending out: the folder gets {', '.join(names)}"
     require(not like_a_file or path.is_dir(), "--out", "be a folder", path, fix)
     return path

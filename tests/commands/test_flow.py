@@ -347,7 +347,9 @@ def test_what_lacks_or_breaks_among_files_is_a_failure_and_no_misuse(tmp_path, m
 def test_verify_says_what_is_proved_and_what_is_wrong(place, tmp_path, capfd):
     assert run(f"verify {place / 'balls4.h5'}") == 0
     out, err = capfd.readouterr()
-    assert [line.split()[0] for line in out.splitlines()] == ["whole", "recipe", "addresses", "parts", "masks"]
+    rows = [line.split(maxsplit=1) for line in out.splitlines()]
+    assert [name for name, _ in rows] == ["fingerprint", "whole", "recipe", "addresses", "parts", "masks"]
+    assert rows[0][1] == open_dataset(place / "balls4.h5").fingerprint()
     assert err == ""
     with h5py.File(tmp_path / "theirs.h5", "w") as file:
         file["test/features"] = np.eye(9, dtype=bool).reshape(9, 1, 9, 1, 1)

@@ -304,12 +304,12 @@ def test_one_clip_gives_no_interval():
 
 
 def test_tables_are_called_after_runs_whatever_these_are_called_and_wherever_one_stands(tmp_path, monkeypatch):
-    folders = [tmp_path / "eval" / run / "two" for run in ("seed-test", "m", "sweep/seed-0")]
+    folders = [tmp_path / "eval" / run / "two" for run in ("seed-test", "m", "sweep/seed-0", "scoff/seed-0-and-2-more")]
     folders[0].mkdir(parents=True)
     monkeypatch.chdir(folders[0])
     one = scored(0)
     tables = {Path("."): one, **dict.fromkeys(folders[1:], one)}
-    assert list(table_names(tables).values()) == ["seed-test", "m", "seed-0"]
+    assert list(table_names(tables).values()) == ["seed-test", "m", "seed-0", "seed-0-and-2-more"]
 
 
 def test_short_names_tell_paths_apart():

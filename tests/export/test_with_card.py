@@ -189,15 +189,13 @@ def test_clips_that_it_did_not_learn_from_are_told_apart(place):
 
 def test_halved_weights_are_half_the_size_and_nearly_the_same(place):
     whole = export_with_card(Path("models/mine"))[0]
-    none = Path("no-scores")
-    half, card, _ = export_with_card(Path("models/mine"), Path("models/half.safetensors"), half=True, results=none)
+    half = export_run(Path("models/mine"), Path("models/half.safetensors"), half=True)
     ours, theirs = load_run(whole).state_dict(), load_run(half).state_dict()
     for name, value in ours.items():
         assert theirs[name].dtype == value.dtype
         torch.testing.assert_close(theirs[name], value, rtol=2**-10, atol=1e-7)
     weights = sum(4 * value.numel() for value in ours.values())
     assert weights * 0.4 < whole.stat().st_size - half.stat().st_size < weights * 0.5 + 100  # and the head
-    assert "| weights | float16; " in card.read_text()
 
 
 def test_a_card_tells_scores_of_its_own_weights_alone(place, capsys):
@@ -217,6 +215,26 @@ def test_a_card_tells_scores_of_its_own_weights_alone(place, capsys):
                 export_with_card(run, overwrite=True)
 
 
+@pytest.mark.parametrize("named", ["results", "results/mine", "results/mine/balls4"])
+def test_scores_may_be_named_by_any_folder_above_them(place, named):
+    asked = ["datasets/balls4.h5", *ASKED, "--metrics", "mse", "--overwrite", "--device", "cpu"]
+    cli.run(["evaluate", "models/mine", *asked, "--out", "results/mine/balls4"])
+    text = export_with_card(Path("models/mine"), results=Path(named), overwrite=True)[1].read_text()
+    assert "mean of" in text
+    assert "No scores were found" not in text
+
+
+def test_a_folder_without_scores_of_the_run_alone_is_refused(place):
+    export_run(Path("models/mine"), Path("models/twin.safetensors"))
+    asked = ["datasets/balls4.h5", *ASKED, "--metrics", "mse", "--overwrite", "--device", "cpu"]
+    cli.run(["evaluate", "models/mine", "models/twin.safetensors", *asked, "--out", "results/both"])
+    with pytest.raises(
+        ValueError, match=r"^--scores must hold scores of the run alone, got results/both; leave it out"
+    ):
+        export_with_card(Path("models/mine"), Path("models/a.safetensors"), results=Path("results/both"))
+    assert not Path("models/a.safetensors").exists()
+
+
 def test_a_card_tells_scores_under_the_name_of_the_export_before_those_of_the_run(place):
     run, export, half = Path("models/mine"), Path("models/h.safetensors"), {"half": True, "overwrite": True}
     words = ["datasets/balls4.h5", "--metrics", "mse", "--device", "cpu", "--context"]
@@ -227,7 +245,9 @@ def test_a_card_tells_scores_under_the_name_of_the_export_before_those_of_the_ru
     with pytest.raises(ValueError, match=r"^--scores must be of the weights to export, got eval/mine/"):
         export_with_card(run, export, **half)
     cli.run(["evaluate", str(export), *words, "3", "--horizon", "6"])
-    assert "--context 3 --horizon 6" in export_with_card(run, export, **half)[1].read_text()
+    text = export_with_card(run, export, **half)[1].read_text()
+    assert "--context 3 --horizon 6" in text
+    assert "| weights | float16; " in text
     shutil.rmtree("eval/mine")
     shutil.copytree("eval/h", "eval/mine")
     scores = Path("eval/h/balls4/scores.json")

@@ -68,7 +68,7 @@ def test_data_is_known_again_by_its_fingerprint(tmp_path, trained, said):
         "recipe": {"balls": [2, 3], "walls": True},
     }
     card = data_card(facts, "a1", run)
-    assert card.pop("") == {"name": "mine", "sha256": "a1"} | ({"this is": said} if said else {})
+    assert card.pop("") == {"name": "mine", "fingerprint": "a1"} | ({"this is": said} if said else {})
     assert card == {
         "train": {"clips": "7", "mean intensity": "0.123457"},
         "recipe": {"balls": "2 3", "walls": "yes"},

@@ -18,6 +18,7 @@ from videopred.report.tables import (
     score_block,
     score_table,
     seed_table,
+    seed_tables,
 )
 
 
@@ -109,6 +110,12 @@ def test_means_over_seeds_have_their_halves(scores):
     assert row.name == "gru"
     assert row.cells[0].text == f"{mean:.4f} ±{half:.4f}"
     assert mean == pytest.approx(0.25)
+    (table,) = (one for one in seed_tables({"small": runs, "large": runs}) if one.caption.startswith("Mean over runs"))
+    assert [row.name for row in table.rows] == ["small: gru", "large: gru"]
+    alone = {row: {"mse": of["mse"]} for row, of in runs.measurements.items()}
+    other = replace(runs, metrics={"mse": runs.metrics["mse"]}, measurements=alone)
+    apart = [one for one in seed_tables({"small": runs, "other": other}) if one.caption.startswith("Mean over runs")]
+    assert [[row.name for row in one.rows] for one in apart] == [["small: gru"], ["other: gru"]]
 
 
 def test_runs_are_held_against_the_first_and_strong_where_they_are_told_apart():

@@ -9,6 +9,7 @@ from tyro.conf import Positional, arg
 from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.naming import read_names
+from videopred.commands.opening import each_run
 from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in
 from videopred.run_files import looks_like_run, run_name
@@ -136,7 +137,7 @@ def _not_scored(run: Path, there: Sequence[str], missing: Sequence[str], offered
     """
     from videopred.runs import run_stamp
 
-    named = {run_name(run): run_stamp(run)}
+    named = {run_name(one): run_stamp(one) for one in each_run([run])}
     files = [file for file in score_files(Path("eval")) if file.rows_of(named) and len(file.rows) > 1]
     among = [file.path.parent for file in files if not missing or file.data in missing]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"

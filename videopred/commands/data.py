@@ -162,10 +162,12 @@ def verify(
 
     with open_dataset(data) as file:
         verdict = verification.verify(file, sample=sample, mnist=mnist, progress=terminal.watched())
+        mark = {"fingerprint": file.fingerprint()}
     if json_:
-        terminal.print_json(verdict._asdict())
+        terminal.print_json(verdict._asdict() | mark)
         return
-    terminal.print_rows(verdict.proved | {f"not checked: {name}": why for name, why in verdict.not_proved.items()})
+    unproved = {f"not checked: {name}": why for name, why in verdict.not_proved.items()}
+    terminal.print_rows(mark | verdict.proved | unproved)
 
 
 def cards(

@@ -38,7 +38,7 @@ def export(
     data: Annotated[
         Path | None, arg(metavar="DATA", help="Clips that the card shows; default: what the run learned from.")
     ] = None,
-    scores: Annotated[Path, arg(help="Folder that `videopred evaluate` wrote to, for the card.")] = Path("eval"),
+    scores: Annotated[Path, arg(help="Folder of results, or of a run's scores, for the card.")] = Path("eval"),
     half: Annotated[bool, arg(help="Round the weights to 16 bits: half the size, slightly other scores.")] = False,
     out: Annotated[Path | None, out_flag("File ending in .safetensors; default: RUN[-NAME].safetensors.")] = None,
     overwrite: Overwrite = False,

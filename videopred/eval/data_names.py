@@ -94,10 +94,11 @@ def names_of(paths: Sequence[str]) -> list[str]:
 def _run_part(folder: Path) -> Path:
     """The part of a path of scores that names the run: eval/<run> of eval/<run>/<data>; elsewhere the whole folder.
 
-    The <run> of one seed is two folders, <experiment>/seed-<n>.
+    The <run> of one seed is two folders, <experiment>/seed-<n>, also where more were judged with it.
     """
     run = folder.parent
-    above = run.parent.parent if is_seed_folder(run.name) else run.parent
+    first = re.sub(r"-and-\d+-more$", "", run.name)
+    above = run.parent.parent if is_seed_folder(first) else run.parent
     return run if above.name == "eval" else folder
 
 

@@ -1,6 +1,6 @@
 """An export with a card and a GIF beside it, for those who use the model and did not train it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from videopred.checkpoint import checkpoint_file, load_run, run_settings
 from videopred.datasets import open_dataset
 from videopred.datasets.advice import kept_clips
 from videopred.datasets.clip_source import ClipSource
-from videopred.eval.file_names import scores_in
+from videopred.eval.file_names import SCORES, scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.export import export_file, gather
 from videopred.export.card_text import Described, card_text
@@ -41,21 +41,27 @@ def export_with_card(
         run: a run folder.
         out: the export; see `export_run`.
         data: clips with a test part, whose first clip is shown; None is what the run learned from.
-        results: where `videopred evaluate` wrote; the card tells the scores of this export that are there, or else
-            of this run.
+        results: where `videopred evaluate` wrote: the folder of all results, that of this run, or that of its scores.
+            The card tells the scores of this export that are there, or else of this run.
         half: see `export_run`; the scores must then be those of such an export.
         overwrite: replace files that are there already.
 
     Raises:
-        FileNotFoundError, ValueError: no run, no clips, clips that do not fit, or scores of other weights of the run.
+        FileNotFoundError, ValueError: no run, no clips, clips that do not fit, scores of other weights of the run, or
+            none of the run alone in results that are not in their usual place.
         FileExistsError: a file is there already; then nothing is written.
     """
     out = export_file(run, out, overwrite)
     card, film = (check_path.absent("--out", out.with_suffix(suffix), overwrite) for suffix in (".md", ".gif"))
     export = gather(run, half)
     file = _clips(run, data)
-    names = dict.fromkeys([run_name(out), run_name(run)])  # as one or the other was judged
-    scores = next(filter(None, (_scores_in(results / name, run, export.record) for name in names)), [])
+    usual = results == Path("eval")
+    places = [scores_in(results / name) for name in (run_name(out), run_name(run))]  # as one or the other was judged
+    if not usual:  # it may be the folder of the run's results, or of its scores
+        places += [scores_in(results), [path for path in [results / SCORES] if path.is_file()]]
+    scores = next(filter(None, (_scores_among(files, run, export.record) for files in places)), [])
+    must, fix = "hold scores of the run alone", "leave it out, or name the folder that `videopred evaluate` printed"
+    check.require(bool(scores) or usual, "--scores", must, results, fix)
     described = Described(out.stem, export, load_run(run, "cpu"), file, file.fingerprint(), scores)
     text, frames = card_text(described), _film(described)  # all that can fail, before anything is written
     return write_all({out: export_bytes(export), card: text, film: pictures.gif_bytes(frames)}, overwrite=overwrite)
@@ -76,22 +82,22 @@ def _clips(run: Path, data: Path | None) -> ClipSource:
     file = open_dataset(data)
     fix = "name others with --data FILE"
     check.require(file.parts.get("test", 0) > 0, "--data", "hold a test part", f"{data} without one", fix)
-    must = "be made by `videopred generate`, so that a card can say how to make them"
+    must, fix = "be made by `videopred generate`, so that a card can say how to make them", "leave --card out"
     check.require(file.recipe is not None, "--data", must, data, fix)
     return file
 
 
-def _scores_in(results: Path, run: Path, record: Mapping[str, Any]) -> list[Scores]:
+def _scores_among(files: Sequence[Path], run: Path, record: Mapping[str, Any]) -> list[Scores]:
     """What `videopred evaluate` said of the run alone, one for each data set; comparisons are passed over.
 
     Args:
-        results: eval/<run>, or eval/<export>.
+        files: scores of the run, and perhaps of others.
         run: the run folder.
         record: that of the export.
     """
     found, stamp, finished = [], stamp_of(record), record.get("finished")
     ended = datetime.fromisoformat(finished).timestamp() if finished else checkpoint_file(run).stat().st_mtime
-    for path in scores_in(results):
+    for path in files:
         scores = load_scores(path)
         (told,) = scores.stamps.values() if len(scores.stamps) == 1 else ("",)
         if len(scores.models) > 1 or (told and stamp and not is_of_run(told, record)):

@@ -69,7 +69,7 @@ def data_card(facts: Mapping[str, Any], fingerprint: str, run: FoundRun) -> dict
     trained = data_record(run).get("sha256")
     same = "the data it was trained on" if trained == fingerprint else "not the data it was trained on"
     alone = {name: value for name, value in facts.items() if name not in ("recipe", "parts", "imported")}
-    alone |= {"sha256": fingerprint} | ({"this is": same} if trained else {})
+    alone |= {"fingerprint": fingerprint} | ({"this is": same} if trained else {})
     parts = {part: of_part for part, of_part in facts["parts"].items() if of_part["clips"]}
     return _written_groups({"": alone, **parts, "imported": facts.get("imported", {}), "recipe": facts["recipe"] or {}})
 

@@ -118,7 +118,13 @@ def score_table(scores: Scores) -> Table:
 
 def seed_tables(scores: Mapping[str, Scores]) -> list[Table]:
     """What is said of models over their seeds: their means and, of several models, the differences."""
-    found = [table for one in scores.values() if (table := seed_table(one))]
+    found: list[Table] = []
+    for name, one in scores.items():
+        table = seed_table(one, f"{name}: " if len(scores) > 1 else "")
+        if table and found and found[-1].heads == table.heads:
+            found[-1] = found[-1]._replace(rows=[*found[-1].rows, *table.rows])
+        elif table:
+            found.append(table)
     compared = compare(scores)
     if not found or sum(row.is_model for row in compared.rows.values()) == 1:
         return found
@@ -127,8 +133,12 @@ def seed_tables(scores: Mapping[str, Scores]) -> list[Table]:
     return [*found, apart._replace(rows=rows)]
 
 
-def seed_table(scores: Scores) -> Table | None:
-    """Means over runs that differ in their seeds only, with half of their intervals over seeds; None without any."""
+def seed_table(scores: Scores, prefix: str = "") -> Table | None:
+    """Means over runs that differ in their seeds only, with half of their intervals over seeds; None without any.
+
+    Args:
+        prefix: before the name of each row.
+    """
     if not scores.seeds:
         return None
     heads, rows = [_head(scores, column) for column in scores.metrics], []
@@ -137,7 +147,7 @@ def seed_table(scores: Scores) -> Table | None:
             Cell(with_half(*scores.over_seeds(name, column), metric.decimals))
             for column, metric in scores.metrics.items()
         ]
-        rows.append(Row(name, cells))
+        rows.append(Row(prefix + name, cells))
     return Table("Mean over runs from several seeds, with half of the 95 % interval over them", heads, rows)
 
 
