@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from videopred import check
 from videopred.datasets.advice import how_to_import
@@ -17,6 +18,7 @@ from videopred.datasets.fingerprint import hash_files, hash_values
 from videopred.datasets.foreign_values import CONVERT, to_levels, to_our_type, unit_and_offset
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.stored_arrays import StoredArrays
+from videopred.explaining import explain
 
 _LOOKED_AT = 8  # frames that tell how places are told
 _WHOLE_TRUTH = {"groups", "positions", "velocities", "collisions", "events", "visibility/fraction", "objects/active"}
@@ -198,8 +200,9 @@ class ClipFile(ClipSource):
             self.seed = int(attributes["seed"])
             try:
                 self.recipe = usual = load_recipe(str(attributes["recipe"]))
-            except ValueError:
-                self._require(False, "hold a recipe of this version", attributes["recipe"])
+            except ValueError as error:
+                told = explain(error) if isinstance(error, ValidationError) else error
+                self._require(False, "hold a recipe of this version", f"another one ({told})")
         self.context, self.horizon = usual.context, usual.horizon
 
     def _read_truth(self) -> None:

@@ -53,7 +53,9 @@ class StoredArrays:
             yield self._handle
             size = os.fstat(self._handle.id.get_vfd_handle()).st_size
             self._require_same(size == self._identity[0])  # HDF5 reads zeros in the place of what was cut off
-        except (OSError, KeyError, RuntimeError) as error:
+        except check.FailedError:
+            raise
+        except (OSError, KeyError, RuntimeError, ValueError, TypeError) as error:  # as of types and names
             check.require_access(error, self.path)
             check_path.existing_file("DATA", self._place, how_to_make(self.path))
             raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from None
