@@ -15,6 +15,7 @@ from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
 from videopred.datasets.intphys_export import export_intphys
 from videopred.datasets.settings import OcclusionConfig
+from videopred.eval.file_names import COMPARED_FILES, OVER_SEEDS_FILES
 from videopred.eval.plausibility_seeds import over_seeds, seeds_table
 from videopred.report.found import find_run
 from videopred.surprise import plausibility
@@ -249,6 +250,28 @@ def test_nothing_is_overwritten_unasked(place, tmp_path, monkeypatch, capfd, pat
     assert [file for file in Path().rglob("*") if file.is_file()] == [Path(path)]
     assert run(f"{words} --overwrite") == 0
     assert Path(path).read_bytes() != b"mine"
+
+
+def test_who_stops_between_runs_is_not_left_with_what_older_scores_gave_together(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"plausibility {place / 'both'} {place / 'gru'} {place / 'films.h5'} --out here --overwrite"
+    assert run(words) == 0
+    together, compared = Path("here/both") / OVER_SEEDS_FILES[0], Path("here") / COMPARED_FILES[0]
+    assert together.is_file()
+    assert compared.is_file()
+    judged = []
+
+    def stopping(path, *args, **others):
+        if judged:
+            raise KeyboardInterrupt
+        judged.append(path)
+        return plausibility(path, *args, **others)
+
+    monkeypatch.setattr("videopred.surprise.plausibility", stopping)
+    assert run(words) == 130
+    assert not together.exists()
+    assert not compared.exists()
+    assert len(list(Path("here").rglob("plausibility.json"))) == 3
 
 
 BAD = {

@@ -64,7 +64,9 @@ def plausibility(
         check_path.folder_for(out, PLAUSIBILITY_FILES)
     compared = (out or results(runs[0], data, len(models) - 1)) if len(models) > 1 else None
     of_scores = [out or Path("eval") / scores.stem / data_name(data)] if scores is not None else []
-    _check_new(models, of_scores, compared, draw, overwrite)
+    summaries = [model.together / name for model in models if model.together for name in OVER_SEEDS_FILES]
+    summaries += [compared / name for name in COMPARED_FILES] if compared else []
+    _check_new(models, of_scores, summaries, draw, overwrite)
     if scores is not None:
         from videopred.surprise import score_file
 
@@ -79,7 +81,7 @@ def plausibility(
 
     check_runs(judging, data, scoring)
     paths = []
-    how = _How(device, draw, answers, overwrite)
+    how = _How(device, draw, answers, overwrite, summaries)
     judged = {model.name: _judge(model, data, scoring, how, paths) for model in models}
     contents = {model.name: _content(model, judged[model.name]) for model in models}
     if compared is None:
@@ -101,6 +103,8 @@ class _How(NamedTuple):
     draw: tuple[int, ...]
     answers: Path | None
     overwrite: bool
+    summaries: Sequence[Path]
+    """Files of what several runs give together."""
 
 
 class _Model(NamedTuple):
@@ -141,7 +145,8 @@ def _judge(
     for run, folder in model.runs.items():
         of_run = plausibility(run, data, scoring, device=how.device, progress=terminal.watched())
         judged.append(of_run)
-        paths += of_run.save(folder, answers=how.answers, overwrite=how.overwrite)
+        before = () if paths else how.summaries  # they go with the first
+        paths += of_run.save(folder, answers=how.answers, overwrite=how.overwrite, summaries=before)
         if how.draw:
             from videopred.plots.surprise_curves import draw_scenes
 
@@ -202,7 +207,7 @@ def _check_answers(answers: Path, several: bool, overwrite: bool) -> None:
 
 
 def _check_new(
-    models: Sequence[_Model], of_scores: Sequence[Path], compared: Path | None, draw: Sequence[int], overwrite: bool
+    models: Sequence[_Model], of_scores: Sequence[Path], summaries: Sequence[Path], draw: Sequence[int], overwrite: bool
 ) -> None:
     """Refuse to replace results without --overwrite: of runs, of scores made elsewhere, and of several together."""
     folders = [*of_scores]
@@ -211,10 +216,7 @@ def _check_new(
             check_not_of_others(folder / PLAUSIBILITY_FILES[0], [run], overwrite)
             folders.append(folder)
     names = [*PLAUSIBILITY_FILES, *(f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif"))]
-    paths = [folder / name for folder in folders for name in names]
-    paths += [model.together / name for model in models if model.together for name in OVER_SEEDS_FILES]
-    paths += [compared / name for name in COMPARED_FILES] if compared else []
-    for path in paths:
+    for path in [*(folder / name for folder in folders for name in names), *summaries]:
         check_path.absent("--out", path, overwrite)
 
 

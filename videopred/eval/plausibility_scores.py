@@ -1,7 +1,7 @@
 """What comes out when plausibility is judged: a table as text, JSON and CSV, and the films' own numbers."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -102,13 +102,16 @@ class PlausibilityScores:
         plausible = next(iter(self.plausible.values()))
         return write_answers(self.scenes.names, plausible.films, self.scenes.possible, plausible.margins)
 
-    def save(self, folder: Path, *, answers: Path | None = None, overwrite: bool = False) -> list[Path]:
+    def save(
+        self, folder: Path, *, answers: Path | None = None, overwrite: bool = False, summaries: Iterable[Path] = ()
+    ) -> list[Path]:
         """Write plausibility.json, plausibility.csv, films.csv and surprise.npz, all or none, and return their paths.
 
         Args:
             folder: made if it is not there.
             answers: where answers for the benchmark's script go, if they are wanted.
             overwrite: replace files that are there, and remove pictures of scenes, and surprise, of what was before.
+            summaries: files that told of what was before beside other runs, and go with it if they are there.
 
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
@@ -127,6 +130,7 @@ class PlausibilityScores:
         ours = re.compile(rf"scene-\d+\.(png|gif)|{re.escape(PLAUSIBILITY_FILES[3])}")
         there = [path for path in folder.glob("*") if path.is_file() or path.is_symlink()] if overwrite else []
         before = [path for path in there if ours.fullmatch(path.name) and path not in contents]
+        before += [path for path in summaries if path.is_file()] if overwrite else []
         return write_all(contents, overwrite=overwrite, obsolete=before)
 
 
