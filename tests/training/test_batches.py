@@ -10,6 +10,7 @@ import pytest
 from tiny_runs import CLIPS, FRAMES, tiny_data, tiny_model, tiny_training
 
 from videopred.datasets.clip_file import ClipFile
+from videopred.datasets.stored_arrays import StoredArrays
 from videopred.training.batches import ShuffledBatches
 from videopred.training.clips import TrainingClips
 from videopred.training.run import train
@@ -26,15 +27,15 @@ def test_the_test_part_is_never_read(data, tmp_path, monkeypatch):
     damaged.write_bytes(content)
     with pytest.raises(ValueError, match="undamaged"):
         ClipFile(damaged).read_frames("test", 0, 1)
-    read, stored = set(), ClipFile.stored
+    parts, read = set(), StoredArrays.read
 
-    def watched(self: ClipFile, part: str, *address: Any) -> np.ndarray:
-        read.add(part)
-        return stored(self, part, *address)
+    def watched(self: StoredArrays, part: str, *address: Any) -> np.ndarray:
+        parts.add(part)
+        return read(self, part, *address)
 
-    monkeypatch.setattr(ClipFile, "stored", watched)
+    monkeypatch.setattr(StoredArrays, "read", watched)
     train(damaged, tiny_model(), tiny_training(window=5), out=tmp_path / "run", device="cpu")
-    assert read == {"train", "validation"}
+    assert parts == {"train", "validation"}
 
 
 def frames_of(dataset: Any) -> np.ndarray:
