@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from command_line import run
+from packaging.requirements import Requirement
 
 from videopred import doctor, self_test
 from videopred.eval.perceptual import TRUNKS
@@ -159,3 +160,8 @@ def test_every_logger_is_a_part():
 def test_a_device_that_is_none_is_a_usage_error(capfd):
     assert run("doctor --device gpu") == 2
     assert "--device must" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("there", "fits"), [("2.11.0a0+abc.nv26", True), ("2.10.9", False), ("unknown", False)])
+def test_builds_of_vendors_fit_and_what_is_no_version_does_not(there, fits):
+    assert doctor._fits(there, Requirement("torch>=2.11")) is fits

@@ -81,6 +81,9 @@ def require_access(error: Exception, path: Path) -> None:
             "raise it with `ulimit -n`, or use fewer shards",
         )
         raise OSError(complaint(str(path), must, "one file more", fix)) from None
+    if isinstance(error, BlockingIOError):  # HDF5 locks what it writes
+        must, fix = "be closed by other programs", "wait until they have, or close it there"
+        raise OSError(complaint(str(path), must, "one that writes into it", fix)) from None
     if isinstance(error, OSError) and error.errno in (errno.EIO, errno.ESTALE):
         fix = "look after its disk, and give the command again"
         raise OSError(complaint(str(path), "be readable", os.strerror(error.errno), fix)) from None

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import torch
 from packaging.requirements import Requirement
+from packaging.version import InvalidVersion, Version
 
 from videopred import check
 from videopred.amounts import size
@@ -91,18 +92,25 @@ def _misfits() -> list[str]:
     lines = []
     for requirement in map(Requirement, requires("videopred") or ()):
         there, optional = _version(requirement.name), requirement.marker is not None  # as `extra == "test"`
-        fits = there is not None and requirement.specifier.contains(there, prereleases=True)
-        if not (fits or optional):
+        if not (optional or _fits(there, requirement)):
             must, fix = f"be installed, {requirement.specifier}", "install it, as `pip install .` in the clone does"
             lines.append(check.complaint(requirement.name, must, there or "none", fix))
     return lines
+
+
+def _fits(there: str | None, requirement: Requirement) -> bool:
+    """Whether a version is one of those required; also of a build that a vendor made before the release of its name."""
+    try:
+        return there is not None and requirement.specifier.contains(Version(there).base_version)
+    except InvalidVersion:
+        return False
 
 
 def _tried(folder: Path, device: str, faults: list[str]) -> dict[str, str]:
     """What came out of the self test."""
     try:
         from videopred.self_test import run_steps, tiny_flow
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:  # the latter of a torchvision that does not fit torch
         faults.append(check.complaint("the self test", "find its libraries", error, "mend them first, or install anew"))
         return {"libraries": f"failed: {error}"}
     return run_steps(tiny_flow(folder, device), faults)
@@ -180,7 +188,7 @@ def _optional_parts() -> dict[str, str]:
 def _weights_of_lpips() -> str:
     try:
         from videopred.eval.perceptual import TRUNKS
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:
         return f"not looked for: {error}"
     trunk, serves = TRUNKS["alex"], "for `evaluate --metrics lpips`"
     there = (Path(torch.hub.get_dir()) / "checkpoints" / trunk.file).is_file()

@@ -26,7 +26,8 @@ _ELSEWHERE = {
     "--devices": "gpus gpu-ids ngpu num-gpus world-size",
     "--nodes": "num-nodes",
     "--core": "model algo arch method rnn rnn-type",
-    "--core.units": "hidden hidden-size hidden-dim hid hid-size hid-dim nhid nhidden num-hidden num-units rnn-size",
+    "--core.units": "hidden hiddensize hidden-units hidden-features n-hidden hidden-size hidden-dim hid hid-size "
+    "hid-dim nhid nhidden num-hidden num-units rnn-size",
     "--core.modules": "blocks num-blocks nblocks num-modules num-rims n-rims",
     "--core.files": "blocks num-blocks nblocks num-modules num-object-files num-files num-ofs",
     "--core.active": "k topk top-k num-active",

@@ -42,3 +42,8 @@ def test_films_of_others_are_not_generated(clips):
     clips.recipe = None
     with pytest.raises(ValueError, match=r"lower --horizon to 5, or give longer films$"):
         clips.check_rollout(2, 6)
+
+
+def test_frames_are_counted_in_whole_numbers(clips):
+    with pytest.raises(TypeError, match=r"^frames must be whole numbers, got 0\.5; count them from 0$"):
+        clips.read_window("test", 0, 0.5, 2)

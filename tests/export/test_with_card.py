@@ -233,6 +233,12 @@ def test_a_folder_without_scores_of_the_run_alone_is_refused(place):
     ):
         export_with_card(Path("models/mine"), Path("models/a.safetensors"), results=Path("results/both"))
     assert not Path("models/a.safetensors").exists()
+    scores = next(Path("eval/mine").rglob("scores.json")).parent
+    shutil.copytree(scores, "results/anybody")
+    kept = json.loads(Path("results/anybody/scores.json").read_text())
+    Path("results/anybody/scores.json").write_text(json.dumps(kept | {"stamps": {}}))
+    with pytest.raises(ValueError, match=r"^--scores must hold scores of the run alone, got results; leave it out"):
+        export_with_card(Path("models/mine"), Path("models/a.safetensors"), results=Path("results"))
 
 
 def test_a_card_tells_scores_under_the_name_of_the_export_before_those_of_the_run(place):

@@ -31,6 +31,7 @@ The modules, by what they are about:
 """
 
 import json
+from codecs import BOM_UTF8
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -188,7 +189,7 @@ def read_recipe(argument: str, must: str, path: Path) -> DatasetSettings:
         FileNotFoundError: it is not there. FaultyFileError: it holds no recipe of this version.
     """
     fix = "write one, as `videopred inspect FILE --json` does"
-    text = check_path.existing_file(argument, path, fix).read_bytes()
+    text = check_path.existing_file(argument, path, fix).read_bytes().removeprefix(BOM_UTF8)
     try:
         with suppress(json.JSONDecodeError, UnicodeDecodeError, RecursionError):  # no JSON, which `load_recipe` tells
             content = json.loads(text, object_pairs_hook=keys_once)

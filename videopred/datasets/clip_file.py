@@ -122,6 +122,7 @@ class ClipFile(ClipSource):
 
     def contacts(self, part: str, clip: int) -> np.ndarray:
         """The contacts of a clip, as they stand there."""
+        self.check_clips(part, clip, clip + 1)
         first, last = map(int, self.arrays.read(part, "contact_offsets", clip, clip + 2))
         self.arrays.require_whole(0 <= first <= last, f"contact_offsets {first} and {last} of clip {clip} of {part}")
         return self.arrays.read(part, CONTACTS, first, last)

@@ -130,14 +130,14 @@ class ClipSource(ABC):
 
     def check_clips(self, part: str, start: int, stop: int) -> None:
         """Raise unless `start` and `stop` are whole numbers (TypeError) and the clips between there (ValueError)."""
-        for one in (start, stop):  # of NumPy, too
-            check.require_kind(hasattr(one, "__index__"), "clips", "be whole numbers", repr(one), "count them from 0")
+        _require_whole_numbers("clips", start, stop)
         count = self.count(part)
         must = f"be at least one, between 0 and {count} (the clips of {part} in {self.path})"
         check.require(0 <= start < stop <= count, "clips", must, f"{start} to {stop}", "ask for those that are there")
 
     def check_window(self, start: int, stop: int) -> None:
-        """Raise ValueError unless the frames from `start` up to `stop` are in a clip, and are at least one."""
+        """Raise unless `start` and `stop` are whole numbers (TypeError) and the frames in a clip (ValueError)."""
+        _require_whole_numbers("frames", start, stop)
         must = f"be at least one, between 0 and {self.frames} (the frames of a clip in {self.path})"
         there = 0 <= start < stop <= self.frames
         check.require(there, "frames", must, f"{start} to {stop}", "ask for those that are there")
@@ -181,3 +181,8 @@ class ClipSource(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _require_whole_numbers(what: str, *numbers: object) -> None:
+    for one in numbers:  # of NumPy, too
+        check.require_kind(hasattr(one, "__index__"), what, "be whole numbers", repr(one), "count them from 0")

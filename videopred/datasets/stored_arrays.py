@@ -1,9 +1,11 @@
 """Arrays of a data file, as they stand there, and what is said of damage. One of the three doors of h5py."""
 
-import math
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +57,10 @@ class StoredArrays:
             self._require_same(size == self._identity[0])  # HDF5 reads zeros in the place of what was cut off
         except check.FailedError:
             raise
-        except (OSError, KeyError, RuntimeError, ValueError, TypeError) as error:  # as of types and names
+        except (OSError, KeyError, RuntimeError, ValueError, TypeError, zlib.error) as error:  # as of types and names
             check.require_access(error, self.path)
             check_path.existing_file("DATA", self._place, how_to_make(self.path))
-            raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from None
+            raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from error
 
     def attributes(self) -> dict[str, Any]:
         """What the file says of itself."""
@@ -98,6 +100,8 @@ class StoredArrays:
         with self.reading() as file:
             if place not in self._arrays:
                 self._arrays[place] = own_array("DATA", file, place)
+                if "format" in file.attrs:  # other files may leave out what is never written
+                    self._require_chunks(part, name, self._arrays[place])
             array = self._arrays[place]
             there = array.shape[int(has_time(name))] if array.ndim > has_time(name) else 0
             self.require_whole(stop <= there, f"{there} instead of {stop} rows or more of {name} of {part}")
@@ -115,14 +119,13 @@ class StoredArrays:
             FaultyFileError: a chunk is missing, or cannot be unpacked; says where.
         """
         for name, array in self.of_part(part).items():
-            if array.chunks:  # HDF5 reads a missing chunk as zeros, and says nothing
-                grid = zip(array.shape, array.chunks, strict=True)
-                there, expected = array.id.get_num_chunks(), math.prod(-(-size // chunk) for size, chunk in grid)
-                self.require_whole(there == expected, f"{there} of {expected} chunks of {name} of {part}")
+            with self.reading():
+                self._require_chunks(part, name, array)
             for place in _places(array):
                 try:
                     array[place]
                 except OSError as error:
+                    check.require_access(error, self.path)
                     clip = f", from clip {place[1].start} on" if has_time(name) and array.chunks else ""
                     got = f"damaged {name} of {part}{clip} ({error}) in {self.path}"
                     raise check.FaultyFileError(self._damage(got)) from None
@@ -143,6 +146,17 @@ class StoredArrays:
         """Raise FaultyFileError, which says how to make the file again, unless the condition holds."""
         if not condition:
             raise check.FaultyFileError(self._damage(f"{got} in {self.path}"))
+
+    def _require_chunks(self, part: str, name: str, array: h5py.Dataset) -> None:
+        """Refuse an array that lacks a chunk, which HDF5 reads as zeros, or has one that is not unpacked but should."""
+        if array.chunks and array.size:
+            found: list[Any] = []
+            array.id.chunk_iter(found.append)
+            whole = prod(array.chunks) * array.dtype.itemsize  # bytes of a chunk that HDF5 could not make smaller
+            there = [chunk.chunk_offset for chunk in found if chunk.filter_mask == 0 or chunk.size == whole]
+            grid = {*product(*(range(0, *steps) for steps in zip(array.shape, array.chunks, strict=True)))}
+            right = len(found) == len(there) == len(grid) and {*there} == grid
+            self.require_whole(right, f"{len({*there} & grid)} of {len(grid)} chunks of {name} of {part}")
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_handle": None, "_arrays": {}}

@@ -204,8 +204,8 @@ def new_file(path: Path, attributes: Mapping[str, Any]) -> Iterator[FileWriter]:
     """
     with whole_file(path, "--out") as partial, UnfailingFile(partial) as disk:
         with HeldInterrupt() as held:
-            # In the layout of HDF5 1.10, in which not only pixels but also what says where they are has checksums.
-            file = h5py.File(disk, "w", libver=("v110", "v110"))
+            # In the layout of HDF5 1.8, in which what is said of arrays has checksums, too, beside their values.
+            file = h5py.File(disk, "w", libver=("v108", "v108"))
         try:
             file.attrs.update({"format": FORMAT, "axes": "TNHWC", "software": SOFTWARE, **attributes})
             held.stop_if_asked()

@@ -12,7 +12,7 @@ from videopred.checkpoint import checkpoint_file, load_run, run_settings
 from videopred.datasets import open_dataset
 from videopred.datasets.advice import kept_clips
 from videopred.datasets.clip_source import ClipSource
-from videopred.eval.file_names import SCORES, scores_in
+from videopred.eval.file_names import SCORES, scores_in, stamps_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.export import export_file, gather
 from videopred.export.card_text import Described, card_text
@@ -57,8 +57,8 @@ def export_with_card(
     file = _clips(run, data)
     usual = results == Path("eval")
     places = [scores_in(results / name) for name in (run_name(out), run_name(run))]  # as one or the other was judged
-    if not usual:  # it may be the folder of the run's results, or of its scores
-        places += [scores_in(results), [path for path in [results / SCORES] if path.is_file()]]
+    if not usual:  # it may be the folder of the run's results, or of its scores; without a stamp they may be anybody's
+        places += [[path for path in [*scores_in(results), results / SCORES] if stamps_in(path)]]
     scores = next(filter(None, (_scores_among(files, run, export.record) for files in places)), [])
     must, fix = "hold scores of the run alone", "leave it out, or name the folder that `videopred evaluate` printed"
     check.require(bool(scores) or usual, "--scores", must, results, fix)
