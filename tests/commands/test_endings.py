@@ -154,6 +154,15 @@ def test_what_the_system_refuses_is_one_clear_line(monkeypatch, capfd, error, sa
     assert capfd.readouterr() == ("", f"videopred: {said}\n")
 
 
+def test_a_module_of_ours_that_a_command_misses_is_shown_as_the_fault_that_it_is(monkeypatch):
+    def broken() -> None:
+        raise ModuleNotFoundError("No module named 'videopred.flogs'", name="videopred.flogs")
+
+    monkeypatch.setitem(COMMANDS, "list", broken)
+    with pytest.raises(ModuleNotFoundError, match="flogs"):
+        main(["list"])
+
+
 def test_on_windows_a_refusal_may_be_of_what_is_open(monkeypatch, capfd):
     def refused() -> None:
         raise PermissionError(errno.EACCES, "Access is denied", "run/last.ckpt", None, "run/previous.ckpt")

@@ -16,7 +16,7 @@ from videopred.datasets import open_dataset
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.rendering.clip_view import ClipView
-from videopred.report import clips, section
+from videopred.report import clips, page, section
 from videopred.report.clips import Chosen, PredictedClips, bytes_of, choose_clips
 from videopred.report.found import find_run
 from videopred.report.page import set_page
@@ -89,6 +89,28 @@ def test_no_more_is_drawn_once_it_is_known_not_to_fit(predicted, monkeypatch):
     monkeypatch.setattr(PredictedClips, "_draw", counted)
     predicted.draw(bytes_of(largest) // 2)
     assert drawn[:2] == [(0, 80), (0, 40)]
+
+
+def test_runs_share_what_room_there_is(monkeypatch):
+    """What one leaves goes to those after it."""
+    rooms: list[int] = []
+
+    class Drawn(SimpleNamespace):
+        def _replace(self, **changes: Any) -> "Drawn":
+            return Drawn(**{**vars(self), **changes})
+
+    predicted = SimpleNamespace(draw=lambda room: rooms.append(room) or ("shown",))
+    monkeypatch.setattr(page, "LARGEST", 1000)
+    monkeypatch.setattr(page, "set_page", lambda *sections: "x" * 40)
+    monkeypatch.setattr(page, "bytes_of", lambda shown: 100 * len(shown))
+    runs: Any = [
+        Drawn(predicted=predicted),
+        Drawn(predicted=None),
+        Drawn(predicted=predicted),
+        Drawn(predicted=predicted),
+    ]
+    assert [one.clips for one in page._with_clips(runs, None)] == [("shown",), (), ("shown",), ("shown",)]
+    assert rooms == [960 // 4, 860 // 2, 760]
 
 
 def test_modules_are_shown_at_the_frames_that_a_step_led_to(predicted):
