@@ -98,11 +98,12 @@ class StoredArrays:
         """
         place = f"{PARTS[part]}/{name}"
         with self.reading() as file:
-            if place not in self._arrays:
-                self._arrays[place] = own_array("DATA", file, place)
+            array = self._arrays.get(place)
+            if array is None:
+                array = own_array("DATA", file, place)
                 if "format" in file.attrs:  # other files may leave out what is never written
-                    self._require_chunks(part, name, self._arrays[place])
-            array = self._arrays[place]
+                    self._require_chunks(part, name, array)
+                self._arrays[place] = array
             there = array.shape[int(has_time(name))] if array.ndim > has_time(name) else 0
             self.require_whole(stop <= there, f"{there} instead of {stop} rows or more of {name} of {part}")
             clips = np.s_[frames, start:stop] if has_time(name) else np.s_[start:stop]
