@@ -120,7 +120,7 @@ def test_a_folder_for_files_is_not_called_like_one(tmp_path):
     there.mkdir()
     assert check_path.folder_for(there, names) == there
     (tmp_path / "file").touch()
-    for name in ("mine.csv", "file"):
+    for name in ("mine.csv", "mine.tex", "mine.pdf", "file"):
         said = f"--out must be a folder, got {tmp_path / name}; leave the ending out: the folder gets scores.json, "
         with pytest.raises(ValueError, match=re.escape(said)):
             check_path.folder_for(tmp_path / name, names)

@@ -113,15 +113,26 @@ def test_libraries_that_are_missing_or_too_old_are_faults(tmp_path, monkeypatch,
     assert err.startswith(f"videopred: {said}")
 
 
-def test_a_missing_library_stops_the_self_test_alone(tmp_path, monkeypatch, capfd):
+@pytest.mark.parametrize(
+    "error", [ImportError("no lightning"), RuntimeError("operator torchvision::nms does not exist")]
+)
+def test_a_library_that_is_missing_or_does_not_fit_stops_the_self_test_alone(tmp_path, monkeypatch, capfd, error):
+    needing = ("videopred.self_test", "videopred.eval.perceptual")
+
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            if name in needing:
+                raise error
+
     monkeypatch.chdir(tmp_path)
-    for module in ("videopred.self_test", "videopred.eval.perceptual"):
-        monkeypatch.setitem(sys.modules, module, None)  # importing it fails
+    for module in needing:
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
     assert run("doctor --device cpu") == 1
     out, err = capfd.readouterr()
-    assert "libraries  failed: import of videopred.self_test halted; None in sys.modules" in out
-    assert "weights of LPIPS  not looked for: import of" in out
-    assert err.startswith("videopred: the self test must find its libraries, got import of videopred.self_test halted")
+    assert f"libraries  failed: {error}" in out
+    assert f"weights of LPIPS  not looked for: {error}" in out
+    assert err.startswith(f"videopred: the self test must find its libraries, got {error}; mend them first")
 
 
 def test_parts_that_are_missing_come_with_the_command_that_adds_them(tmp_path, monkeypatch):

@@ -169,7 +169,6 @@ BAD = {
     "render {gru} {data} --clips 0 --first 2": "--first must go with --worst, --best or --random, got 2; leave it out",
     "evaluate {gru} {data} --out s.json": "--out must be a folder, got s.json; leave the ending out: the folder",
     "plausibility {gru} {data} --out s.csv": "--out must be a folder, got s.csv; leave the ending out: the folder gets",
-    "compare {gru} --out c.tex": "--out must be a folder, got c.tex; leave the ending out: the folder gets com",
     "compare {gru} --out c.png": "--out must be a folder, got c.png; leave the ending out: the folder gets com",
     "evaluate {gru} --context 3 {data}": "/balls4.h5 before all options",
     "evaluate {gru} --metrics mse {data}": "/gru; put both before the options, or give --pred",

@@ -306,6 +306,21 @@ def test_damage_of_what_is_said_of_arrays_is_no_fault_of_ours(path, tmp_path):
     assert refused >= 15
 
 
+def test_a_fingerprint_that_unpacks_values_refuses_damaged_ones(path, tmp_path):
+    copy = shutil.copy(path, tmp_path / "theirs.h5")
+    with h5py.File(copy, "r+") as file:
+        del file.attrs["recipe"]
+        chunk = file["test/features"].id.get_chunk_info(1)
+    content = bytearray(copy.read_bytes())
+    content[chunk.byte_offset + chunk.size // 2] ^= 4
+    copy.write_bytes(content)
+    with (
+        ClipFile(copy) as file,
+        pytest.raises(ValueError, match=r"^DATA must be a whole, undamaged HDF5 file, got .*their"),
+    ):
+        file.fingerprint()
+
+
 def test_a_chunk_that_is_nowhere_is_noticed_before_others_are_read(path, tmp_path):
     """HDF5 reads zeros in its place."""
     copy = shutil.copy(path, tmp_path / "gap.h5")

@@ -27,9 +27,11 @@ class Clips(ClipSource):
         assert 0 <= start < stop <= self.parts[part]
         return self._frames[part][start:stop]
 
-    def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray: ...
+    def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
+        raise AssertionError("nothing but frames is known")
 
-    def clip(self, part: str, index: int) -> Clip: ...
+    def clip(self, part: str, index: int) -> Clip:
+        raise AssertionError("nothing but frames is known")
 
     def fingerprint(self) -> str:
         return "f1n9e7"

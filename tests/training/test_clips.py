@@ -80,6 +80,11 @@ def test_a_recipe_may_stand_in_a_card_or_a_description(recipe):
     assert open_clips(recipe, tiny_training()).recipe == RECIPE
 
 
+def test_a_recipe_of_windows_may_begin_with_its_mark(recipe):
+    recipe.write_text(recipe.read_text(), encoding="utf-8-sig")
+    assert open_clips(recipe, tiny_training()).recipe == RECIPE
+
+
 def test_recipes_that_do_not_do(recipe, tmp_path):
     recipe.write_text('{"kind": "balls", "bals": 3}')
     with pytest.raises(

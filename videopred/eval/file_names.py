@@ -51,7 +51,7 @@ class ScoreFile(NamedTuple):
             told += f", {part} part"
         clips, in_part = protocol.get("clips"), self.content.get("clips_in_part")
         if isinstance(clips, int) and clips != in_part:
-            first = "first " if isinstance(in_part, int) else ""  # older scores do not say whether there were more
+            first = "first " if isinstance(in_part, int) else ""  # where it does not say whether there were more
             told += f", {first}{counted(clips, 'clip')}"
         if (feedback := protocol.get("feedback", "soft")) not in ("soft", "elsewhere"):
             told += f", feedback {feedback}"
