@@ -44,7 +44,9 @@ def test_runs_are_laid_side_by_side_on_all_data_that_they_were_scored_on(place, 
     assert err == ""
     assert printed.startswith("3 data sets: 5 clips of the test part of each, 4 frames of context, 3 predicted,")
     assert "): rims on datasets/balls1.h5\n" in printed
-    assert written(printed) == [tmp_path / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")]
+    assert written(printed) == [
+        tmp_path / f"comparison{suffix}" for suffix in (".md", ".tex", ".csv", ".png", ".svg", ".pdf")
+    ]
     cells = {(line["row"], line["data"]): line for line in csv.DictReader((tmp_path / "comparison.csv").open())}
     assert ("rims", "balls1") not in cells
     for balls in (2, 3):
@@ -70,7 +72,7 @@ def test_data_are_chosen_by_name_and_a_single_one_is_compared_as_ever(place, jud
     told = json.loads(capfd.readouterr().out)
     assert list(told["data"]) == ["balls2", "balls3"]
     assert told["rows"]["gru"]["balls3"]["mse"]["3"]["mean"]["value"] == pytest.approx(mean("gru", 3))
-    assert len(told["files"]) == 4
+    assert len(told["files"]) == 6
     assert run(f"{both} --data balls2 --relative-to rims") == 0
     told = json.loads(capfd.readouterr().out)
     assert told["rows"]["gru"]["mse"]["3"]["difference"] == pytest.approx(mean("gru", 2) - mean("rims", 2))

@@ -159,7 +159,7 @@ BAD = {
     "render {gru} {data} --without 2 2": "--without must name each once, got 2 twice; leave one out",
     "report {gru} --scores nowhere": "--scores must be an existing file or folder, got nowhere",
     "render {gru} {data} --figure strip --rows pred": "--rows must be left out with --figure, got pred; a figure has",
-    "render {gru} {data} --figure strip --out a.gif": "--out must be a folder, or end in .png or .svg for a figure",
+    "render {gru} {data} --figure strip --out a.gif": "--out must be a folder, or end in .png, .svg or .pdf for a",
     "render {gru} {data} --rows truth,pred --without 0": "--rows must name any of modules, attention, schemata, ma",
     "render {gru} {data} --figure strip --without 0": "--figure must be left out with an intervention, got strip",
     "render {gru} {data} --figure strip --frame-ms 50": "--frame-ms must be left out with --figure, got 50; a figure",

@@ -35,9 +35,10 @@ def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeyp
         "--best 2 --by mine:Mine --format png --out i": 2,
         "--clips 2 --out c/d.mp4 --rows pred": 1,
         "--best 1 --out c/e.png --rows truth": 1,
-        "--clips 1 3 --figure activation --out f": 4,
+        "--clips 1 3 --figure activation --out f": 6,
         "--clips 1 --figure strip --out f/one.svg": 1,
-        "--clips 1 2 --figure mask-out --out h": 2,
+        "--clips 1 --figure strip --out f/one.pdf": 1,
+        "--clips 1 2 --figure mask-out --out h": 3,
         "--clips 1 --without 0 --freeze 1 --swap 2,3 --from-step 2 --format png --out g": 1,
     }.items():
         assert run(f"{words} {more}") == 0, more

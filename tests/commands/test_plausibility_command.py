@@ -195,7 +195,7 @@ def test_several_models_are_judged_each_and_held_against_the_first(place, tmp_pa
     assert run(f"{words} --out here --draw 1 --names both=BOTH") == 0
     assert capfd.readouterr().out.startswith("gru, BOTH on films.h5: 3 scenes of four films; part test, surprise bce")
     made = ("gru/scene-1.png", "gru/films.csv", "both/seed-10/scene-1.gif", "both/plausibility-over-seeds.csv",
-            "plausibility-compared.csv")  # fmt: skip
+            "plausibility-compared.csv", "plausibility-compared.tex")  # fmt: skip
     assert all(Path("here", name).is_file() for name in made)
     for name in ("gru", "both"):
         shutil.rmtree(Path("here", name))

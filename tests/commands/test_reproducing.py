@@ -192,7 +192,8 @@ def test_each_figure_is_made_from_nothing(name, workplace):
     assert ("comparison.png" in made) == any(panel.metrics for panel in panels)
     assert ("plausibility-compared.csv" in made) == any(panel.plausibility for panel in panels)
     for panel in panels:
-        assert not panel.figure or any(path.endswith(f"-{panel.figure}.svg") for path in made)
+        for ending in ("png", "svg", "pdf") if panel.figure else ():
+            assert any(path.endswith(f"-{panel.figure}.{ending}") for path in made)
     (table,) = Path("eval").rglob("all-*/comparison.csv") if PAPER_FIGURES[name].together else (None,)
     if table is not None:
         rows = [line.split(",")[0] for line in table.read_text().splitlines()]

@@ -197,7 +197,9 @@ def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, 
     printed, err = capfd.readouterr()
     assert err == ""
     assert "4 frames of context, 3 predicted, feedback soft; relative to rims" in printed
-    assert written(printed) == [out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")]
+    assert written(printed) == [
+        out / f"comparison{suffix}" for suffix in (".md", ".tex", ".csv", ".png", ".svg", ".pdf")
+    ]
     lines = list(csv.DictReader((out / "comparison.csv").open()))
     assert list(dict.fromkeys(line["row"] for line in lines))[:3] == ["gru", "rims", "blank"]
     means = {

@@ -275,6 +275,9 @@ def test_tables_hold_every_row_and_span():
     assert text.count("rims") == 1
     assert [line.split()[0] for line in text.splitlines() if "!" in line and "±" not in line][:2] == ["rims", "blank"]
     assert document.count("| rims |") == 1
+    assert [line.split(" & ")[0] for line in compared.latex().splitlines() if "&" in line] == [
+        r"MSE $\downarrow$", "gru", "rims", "blank"
+    ]  # fmt: skip
     lines = list(csv.DictReader(io.StringIO(compared.to_csv())))
     assert [(line["row"], line["steps"]) for line in lines] == [
         (row, steps) for row in ("gru", "rims", "blank") for steps in ("1", "3")

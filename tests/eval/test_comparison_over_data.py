@@ -191,6 +191,9 @@ def test_the_table_has_a_row_for_a_model_and_a_column_for_a_data_set():
     document = two_by_two().markdown()
     assert "| MSE ↓, mean of 2 | easy | hard |\n| --- | ---: | ---: |\n| gru | 2.0000 ±0.0000 |" in document
     assert "relative" not in document
+    paper = two_by_two().latex()
+    assert "; bold marks the best of a column" in paper.splitlines()[0]
+    assert r"rims & \textbf{1.0000 $\pm$0.0000} & 5.0000 $\pm$0.0000 \\" in paper
 
 
 def test_means_over_first_steps_have_tables_of_their_own():

@@ -100,7 +100,7 @@ def test_the_table_stars_what_differs_from_the_first():
 def test_files_hold_what_the_table_does(tmp_path):
     comparison = PlausibilityComparison({"good": [GOOD], "bad": [BAD, BAD_AGAIN]})
     paths = comparison.save(tmp_path / "new")
-    assert [path.name for path in paths] == [f"plausibility-compared.{kind}" for kind in ("json", "csv", "md")]
+    assert [path.name for path in paths] == [f"plausibility-compared.{kind}" for kind in ("json", "csv", "md", "tex")]
     kept = json.loads(paths[0].read_text())
     assert kept["models"] == {"good": ["models/good"], "bad": ["models/bad", "models/bad/seed-1"]}
     assert kept["relative_to"] == "good"
@@ -114,6 +114,7 @@ def test_files_hold_what_the_table_does(tmp_path):
     pasted = paths[2].read_text()
     assert "\n\n| mean | scenes | good | sd | bad | sd |\n| --- | ---: |" in pasted
     assert "\n| O1 | 12 | 0.000 | – | 1.000! | 0.000 |\n" in pasted
+    assert "O1 & 12 & 0.000 & -- & 1.000! & 0.000 \\\\\n" in paths[3].read_text()
     assert pasted.startswith("good, bad on films.h5: 20 scenes of four films; surprise kl\n\n|")
     assert (lines[0]["low"], lines[0]["deviation"]) == ("", "")
     assert kept["compared"]["mean"][1]["models"]["bad"] == comparison.kinds["mean"][1].models["bad"]._asdict()
@@ -139,3 +140,5 @@ def test_films_without_labels_have_no_errors_to_compare():
     no_labels = "no labels say which films are possible, so there are no errors"
     assert bare.table().splitlines()[1] == no_labels
     assert bare.markdown().splitlines() == [bare.table().splitlines()[0], "", no_labels]
+    assert bare.latex().splitlines()[1:2] == [f"% {no_labels}"]
+    assert "tabular" not in bare.latex()

@@ -32,17 +32,21 @@ def scores_of(*rows: str, models: tuple[str, ...] = ("model",), feedback: str = 
     )
 
 
-def test_a_comparison_becomes_four_files_and_the_same_ones_again(tmp_path):
+def test_a_comparison_becomes_six_files_and_the_same_ones_again(tmp_path):
     compared = compare({"gru": scores_of("model", "copy last")})
     contents = []
     for folder in ("once", "again"):
-        targets = {suffix: tmp_path / folder / f"c{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
+        targets = {
+            suffix: tmp_path / folder / f"c{suffix}" for suffix in (".md", ".csv", ".png", ".svg", ".pdf", ".tex")
+        }
         save_comparison(compared, targets)
         contents.append([path.read_bytes() for path in targets.values()])
     assert contents[0] == contents[1]
     assert contents[0][0].decode() == compared.markdown()
     assert contents[0][1].decode() == compared.to_csv()
     assert b"<svg" in contents[0][3]
+    assert contents[0][4].startswith(b"%PDF")
+    assert contents[0][5].decode() == compared.latex()
 
 
 def test_names_of_rows_and_data_that_cannot_be_printed_are_escapes_in_a_comparison(tmp_path):

@@ -170,9 +170,10 @@ def test_curves_over_data_have_a_panel_for_each_in_which_a_model_has_its_look():
 
 def test_the_files_of_a_comparison_over_data_are_its_document_and_its_table(tmp_path):
     comparison = compare_over_data(by_data([("gru", scored(name, 1)) for name in ("a", "b")]))
-    targets = {suffix: tmp_path / f"c{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
+    targets = {suffix: tmp_path / f"c{suffix}" for suffix in (".md", ".tex", ".csv", ".png", ".svg")}
     save_comparison(comparison, targets)
     assert targets[".md"].read_text() == comparison.markdown()
+    assert targets[".tex"].read_text() == comparison.latex()
     assert targets[".csv"].read_text() == comparison.to_csv()
     assert b"<svg" in targets[".svg"].read_bytes()
     of_curves = {".png": tmp_path / "curves.png"}

@@ -66,10 +66,12 @@ def test_figures_films_and_strips_look_the_same_whatever_style_a_user_has():
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "mask-out"])
 def test_every_figure_is_drawn_and_the_same_twice(name):
-    paths = [Path("f.png"), Path("f.svg")]
+    paths = [Path("f.png"), Path("f.svg"), Path("f.pdf")]
     drawn, again = (draw_figure(name, [complete()], paths) for _ in range(2))
     assert drawn[paths[0]].startswith(b"\x89PNG")
     assert b"<svg" in drawn[paths[1]]
+    assert drawn[paths[2]].startswith(b"%PDF")
+    assert b"/Type3" not in drawn[paths[2]], "conferences refuse such fonts"
     assert drawn == again
 
 

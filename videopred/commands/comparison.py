@@ -46,7 +46,7 @@ def compare(
     curves: Annotated[
         bool, arg(help="Draw curves over the horizon of several data sets, too, a panel for each, not their means.")
     ] = False,
-    out: Annotated[Path, out_flag("Folder for comparison.md, .csv, .png and .svg.")] = Path("eval/comparison"),
+    out: Annotated[Path, out_flag("Folder for comparison.md, .tex, .csv, .png, .svg, .pdf.")] = Path("eval/comparison"),
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -55,7 +55,7 @@ def compare(
     of_runs = [path for path in paths if not _holds_scores(path)]
     fix = "leave it out: a folder of scores is of one data set"
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
-    files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
+    files = {suffix: f"comparison{suffix}" for suffix in (".md", ".tex", ".csv", ".png", ".svg", ".pdf")}
     check_path.folder_for(out, files.values())
     scored = list(dict.fromkeys(name for run in of_runs for name in _scored_on(run)))
     folders = [folder for path in paths for folder in _scores_of(path, data, scored)]

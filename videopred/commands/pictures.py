@@ -33,7 +33,7 @@ def render(
     out: Annotated[
         Path | None,
         out_flag(
-            "Folder, or for one clip a .gif, .mp4, .png or, with --figure, .svg file; default: eval/<run>/<data>."
+            "Folder, or for one clip a .gif, .mp4, .png or, with --figure, .svg or .pdf; default: eval/<run>/<data>."
         ),
     ] = None,
     device: Device = "auto",

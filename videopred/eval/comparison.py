@@ -12,6 +12,7 @@ import numpy as np
 from videopred import check
 from videopred.eval.comparison_rows import ComparedRow, model_rows, relative_error
 from videopred.eval.intervals import OVER_CLIPS, Estimate, over_clips
+from videopred.eval.latex import latex
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, own_feedback, what_was_asked, written, written_interval
 from videopred.eval.text import Block, aligned, csv_text, markdown, without_nan
@@ -142,6 +143,10 @@ class Comparison:
         """The same as a document in Markdown."""
         blocks = (markdown(*self._block(column)) for column in self.first.metrics)
         return "\n\n".join([self._title(), *blocks, *self._legend().splitlines()]) + "\n"
+
+    def latex(self) -> str:
+        """The same as tables for a paper."""
+        return latex(self._title(), map(self._block, self.first.metrics), self._legend().splitlines())
 
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""

@@ -10,7 +10,7 @@ from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, by_shared_metrics, check_asked_alike, compare, first_known
 from videopred.eval.comparison_rows import model_rows
 from videopred.eval.data_names import Series, series_of
-from videopred.eval.data_tables import data_document, data_table
+from videopred.eval.data_tables import data_document, data_latex, data_table
 from videopred.eval.intervals import UNKNOWN, Estimate
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, how_asked, own_feedback
@@ -122,6 +122,10 @@ class DataComparison:
     def markdown(self) -> str:
         """The same as a document in Markdown."""
         return data_document(self)
+
+    def latex(self) -> str:
+        """The same as tables for a paper."""
+        return data_latex(self)
 
     def to_csv(self) -> str:
         """A line for each row, data set, column and span of steps that was scored, in full precision."""

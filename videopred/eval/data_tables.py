@@ -1,9 +1,10 @@
-"""Tables with a row for each model and a column for each data set, as plain text and in Markdown."""
+"""Tables with a row for each model and a column for each data set, as plain text, in Markdown and as LaTeX."""
 
 from typing import TYPE_CHECKING
 
 from videopred.amounts import counted
 from videopred.eval.intervals import OVER_CLIPS, UNKNOWN
+from videopred.eval.latex import latex
 from videopred.eval.tables import best_rows, with_half
 from videopred.eval.text import Block, aligned, markdown
 
@@ -22,9 +23,14 @@ def data_document(comparison: "DataComparison") -> str:
     return "\n\n".join([_title(comparison), *blocks, *_legend(comparison).splitlines()]) + "\n"
 
 
-def _title(comparison: "DataComparison") -> str:
+def data_latex(comparison: "DataComparison") -> str:
+    """The table over data sets as tables for a paper."""
+    return latex(_title(comparison, "bold"), _blocks(comparison), _legend(comparison).splitlines())
+
+
+def _title(comparison: "DataComparison", mark: str = "*") -> str:
     against = "" if comparison.relative_to is None else f"; relative to {comparison.relative_to}"
-    return f"{comparison.asked}{against}; * marks the best of a column"
+    return f"{comparison.asked}{against}; {mark} marks the best of a column"
 
 
 def _blocks(comparison: "DataComparison") -> list[Block]:

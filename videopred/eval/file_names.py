@@ -19,7 +19,7 @@ PLAUSIBILITY_FILES = ("plausibility.json", "plausibility.csv", "films.csv", "sur
 """What `PlausibilityScores.save` writes in its folder; the last only of a run."""
 OVER_SEEDS_FILES = ("plausibility-over-seeds.json", "plausibility-over-seeds.csv")
 """What `save_over_seeds` writes in its folder."""
-COMPARED_FILES = ("plausibility-compared.json", "plausibility-compared.csv", "plausibility-compared.md")
+COMPARED_FILES = tuple(f"plausibility-compared{ending}" for ending in (".json", ".csv", ".md", ".tex"))
 """What `PlausibilityComparison.save` writes in its folder."""
 
 

@@ -5,7 +5,7 @@ errors say. It is over scenes, and over seeds where models have several.
 """
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
@@ -17,11 +17,12 @@ import numpy as np
 from videopred import check
 from videopred.eval.file_names import COMPARED_FILES
 from videopred.eval.intervals import UNKNOWN, Estimate, of_shares
+from videopred.eval.latex import latex
 from videopred.eval.plausibility import kinds_of, wrong
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import asked_of_films
-from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, kinds_markdown, kinds_table
-from videopred.eval.text import csv_text, without_nan
+from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, kinds_block, kinds_table
+from videopred.eval.text import csv_text, markdown, without_nan
 from videopred.files import json_text, write_all
 from videopred.printable import printable_lines
 
@@ -122,23 +123,31 @@ class PlausibilityComparison:
         """Plain text for a terminal: a table for each aggregate, without the kinds of three conditions."""
         if not self.labelled:
             return f"{self._title}\n{NO_LABELS}"
-        return "\n\n".join([self._title, *self._tables(kinds_table), self._legend()])
+        return "\n\n".join([self._title, *(kinds_table(*table) for table in self._tables()), self._legend()])
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
         if not self.labelled:
             return f"{self._title}\n\n{NO_LABELS}\n"
-        return "\n\n".join([self._title, *self._tables(kinds_markdown), *self._legend().splitlines()]) + "\n"
+        tables = (markdown(*kinds_block(*table)) for table in self._tables())
+        return "\n\n".join([self._title, *tables, *self._legend().splitlines()]) + "\n"
+
+    def latex(self) -> str:
+        """The same as tables for a paper."""
+        if not self.labelled:
+            return latex(self._title, [], [NO_LABELS])
+        blocks = [kinds_block(*table) for table in self._tables()]
+        return latex(self._title, blocks, self._legend().splitlines())
 
     @property
     def _title(self) -> str:
         return f"{', '.join(self.models)} on {self._first.title}"
 
-    def _tables(self, write: Callable[[str, Sequence[str], Sequence[Line]], str]) -> list[str]:
-        """A table for each aggregate."""
+    def _tables(self) -> list[tuple[str, list[str], list[Line]]]:
+        """For each aggregate its name, heads and lines."""
         heads = [head for name in self.models for head in ((f"{name} ", "sd") if self._of_seeds else (f"{name} ",))]
         return [
-            write(name, heads, [Line(kind.where, kind.scenes, self._cells(kind)) for kind in kinds])
+            (name, heads, [Line(kind.where, kind.scenes, self._cells(kind)) for kind in kinds])
             for name, kinds in self.kinds.items()
         ]
 
@@ -194,7 +203,7 @@ class PlausibilityComparison:
         return csv_text(["aggregate", *heads, "scenes", "model", *ComparedModel._fields], lines)
 
     def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
-        """Write plausibility-compared.json, .csv and .md, all or none, and return their paths.
+        """Write plausibility-compared.json, .csv, .md and .tex, all or none, and return their paths.
 
         Args:
             folder: made if it is not there.
@@ -203,6 +212,6 @@ class PlausibilityComparison:
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        texts = (json_text(self.to_dict()), self.to_csv(), printable_lines(self.markdown()))
+        texts = (json_text(self.to_dict()), self.to_csv(), printable_lines(self.markdown()), self.latex())
         paths = [folder / name for name in COMPARED_FILES]
         return write_all(dict(zip(paths, texts, strict=True)), overwrite=overwrite)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
 
-from videopred.eval.text import aligned_lines, markdown
+from videopred.eval.text import Block, aligned_lines
 
 RELATIVE = "share of scenes whose impossible films are more plausible than the possible ones; a tie counts one half"
 """What a relative error is, in a legend's words."""
@@ -36,10 +36,11 @@ def kinds_table(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> 
     return aligned_lines(_rows(aggregate, heads, lines))
 
 
-def kinds_markdown(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> str:
-    """The same as a table of Markdown."""
+def kinds_block(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> Block:
+    """The same for documents."""
     (corner, *heads), *rows = _rows(aggregate, heads, lines)
-    return markdown(corner, heads, [row[0] for row in rows], list(zip(*(row[1:] for row in rows), strict=True)))
+    names, *columns = map(list, zip(*rows, strict=True))
+    return Block(corner, heads, names, columns)
 
 
 def _rows(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> list[list[str]]:

@@ -30,7 +30,7 @@ def save_comparison(
 
     Args:
         comparison: what to write.
-        targets: ending (.md, .csv, .png, .svg) -> path.
+        targets: ending (.md, .tex, .csv, .png, .svg, .pdf) -> path.
         curves: see `draw_comparison`.
         overwrite: replace files that are there.
 
@@ -45,6 +45,8 @@ def _content(comparison: Comparison | DataComparison, ending: str, curves: bool)
     """What goes into the file with that ending."""
     if ending == ".md":
         return printable_lines(comparison.markdown())
+    if ending == ".tex":
+        return comparison.latex()
     if ending == ".csv":
         return comparison.to_csv()
     return figure_bytes(draw_comparison(comparison, curves=curves), ending[1:])

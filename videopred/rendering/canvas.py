@@ -1,4 +1,4 @@
-"""Figures with axes: how they look, and their bytes as PNG or SVG."""
+"""Figures with axes: how they look, and their bytes as PNG, SVG or PDF."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -22,6 +22,9 @@ TIME = "frame; the rollout begins at the dashed line"
 LETTERS, SMALL = 11, 9
 """Sizes of text, points: legible when a figure of 7 inches is printed at half its size."""
 
+
+_WHEN_OR_BY_WHAT = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
+"""What matplotlib would note in a file of each kind that changes with the day, or with its version."""
 
 _ONE_AT_A_TIME = RLock()
 """Held while matplotlib has our style, which is that of the whole process."""
@@ -91,9 +94,10 @@ def pixels(figure: Figure) -> np.ndarray:
 
 
 def figure_bytes(figure: Figure, kind: str) -> bytes:
-    """A figure as a file: png or svg. The same figure gives the same bytes."""
+    """A figure as a file: png, svg or pdf. The same figure gives the same bytes."""
     content = io.BytesIO()
-    metadata = {"Date": None} if kind == "svg" else {"Software": None}
-    with rc_context({"svg.hashsalt": "videopred"}):  # names of parts in an SVG are drawn from it
+    metadata = {_WHEN_OR_BY_WHAT[kind]: None}
+    # Names of parts in an SVG are drawn from the salt. Conferences refuse fonts of type 3, which are usual in a PDF.
+    with rc_context({"svg.hashsalt": "videopred", "pdf.fonttype": 42}):
         figure.savefig(content, format=kind, metadata=metadata)
     return content.getvalue()

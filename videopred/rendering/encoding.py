@@ -19,7 +19,7 @@ def draw_figure(name: str, views: Sequence[ClipView], paths: Sequence[Path]) -> 
     Args:
         name: a key of FIGURES.
         views: the clips it is drawn from; one, unless it takes all.
-        paths: each ends in .png or .svg.
+        paths: each ends in .png, .svg or .pdf.
 
     Raises:
         ValueError: the views lack what it draws.

@@ -123,8 +123,8 @@ class PictureConfig(Settings):
         usual: tuple[str, ...] = self.format
         allowed, must = {"gif", "mp4", "png"}, "be a folder, or end in .gif or .mp4 for a film or .png for a strip"
         if self.figure:
-            usual = ("png", "svg")
-            allowed, must = {"png", "svg"}, "be a folder, or end in .png or .svg for a figure"
+            usual = ("png", "svg", "pdf")
+            allowed, must = {*usual}, "be a folder, or end in .png, .svg or .pdf for a figure"
         of_file = (out.suffix[1:],) if out is not None and is_file_name(out) else ()
         check.require(allowed.issuperset(of_file), "--out", must, out, "rename it")
         told = self.format != type(self).model_fields["format"].default
