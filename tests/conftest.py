@@ -12,6 +12,7 @@ import torch
 from hypothesis import settings
 
 from videopred.device import seed_streams
+from videopred.user_errors import OWN_FOLDERS
 
 torch.set_num_threads(1)
 settings.register_profile("same-examples", deadline=None, derandomize=True)
@@ -58,13 +59,15 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """What a test draws depends on its name alone, not on what ran before it; and it is not what its fixtures drew.
 
-    What is put into the environment meanwhile goes: Lightning leaves MASTER_ADDR there, for instance.
+    What is put into the environment meanwhile goes: Lightning leaves MASTER_ADDR there, for instance. So does what was
+    noted of own code: an error of a later test may come through the same folder.
     """
     _seed(item.name)
     before = dict(os.environ)
     try:
         return (yield)
     finally:
+        OWN_FOLDERS.clear()
         for name in os.environ.keys() | before.keys():
             if os.environ.get(name) != before.get(name):
                 os.environ.pop(name, None)

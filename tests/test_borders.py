@@ -47,7 +47,7 @@ ROOMS: dict[str, set[str]] = {
     "typed_commands": {"systems"},
     "device": {"check", "slurm"},
     "addresses": {"check", "user_errors"},
-    "user_errors": set(),
+    "user_errors": {"check", "systems"},
     "amounts": set(),
     "printable": set(),
     "interrupt": {"systems"},
@@ -89,7 +89,7 @@ ROOMS: dict[str, set[str]] = {
     | {"pictures", "preview", "cards", "bench", "commands", "experiments", "export", "plots", "runs"}
     | {"command_lines", "processes", "spelling", "surprise", "report", "doctor"}
     | {"cli"},  # a figure of a paper is made by commands
-    "cli": SHARED | {"flags", "datasets", "commands"},
+    "cli": SHARED | {"flags", "datasets", "commands", "user_errors"},
     "__main__": {"cli"},
 }
 """Room (a shelf or a plain module; "" is the package itself) -> rooms that it may import."""

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from videopred import check
-from videopred.user_errors import error_told
+from videopred.user_errors import error_told, note_own
 
 
 def find(address: str) -> Any:
@@ -38,4 +38,5 @@ def find_own(argument: str, address: str) -> tuple[ModuleType, Any]:
             fix = "run where it lies, or put its folder on PYTHONPATH"
             fix = f"did you mean {name.removesuffix('.py')}:{attribute}?" if name.endswith(".py") else fix
         raise ValueError(check.complaint(argument, "be importable", error_told(error), fix)) from error
+    note_own(module)
     return module, getattr(module, attribute, None)

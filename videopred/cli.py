@@ -40,6 +40,7 @@ from videopred.datasets import DATASETS, read_recipe
 from videopred.flags import model_flags
 from videopred.interrupt import as_ctrl_c
 from videopred.printable import printable_lines
+from videopred.user_errors import with_place
 
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "to begin with": {
@@ -99,11 +100,12 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     except Exception as error:
         if systems.is_broken_pipe(error):  # whoever read our output, such as `head`, has had enough
             _exit(141)  # as tools that die of SIGPIPE
-        said = _in_our_words(error)
+        told = with_place(error)
+        said = _in_our_words(told)
         if said is None or os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
-        usage = isinstance(error, ValueError | TypeError)
-        _end(said, 2 if usage and not isinstance(error, check.FailedError | UnicodeEncodeError) else 1)
+        usage = isinstance(told, ValueError | TypeError)
+        _end(said, 2 if usage and not isinstance(told, check.FailedError | UnicodeEncodeError) else 1)
     _exit(0)
 
 

@@ -17,7 +17,7 @@ from videopred.amounts import number_told
 from videopred.check import FailedError, complaint, require, require_kind
 from videopred.settings import Settings
 from videopred.systems import lacking_memory
-from videopred.user_errors import error_told, is_complaint
+from videopred.user_errors import MEND, error_told, is_complaint
 
 
 class Quantity(ABC):
@@ -188,8 +188,7 @@ def naming(metric: Quantity | type[Quantity]) -> Iterator[None]:
     except Exception as error:  # a stranger's metric may raise anything
         if not metric.is_own() or is_complaint(error) or lacking_memory(error):
             raise
-        fix = "mend it there; VIDEOPRED_TRACEBACK=1 shows every call"
-        raise FailedError(complaint(f"metric {metric.name}", "raise no error", error_told(error), fix)) from error
+        raise FailedError(complaint(f"metric {metric.name}", "raise no error", error_told(error), MEND)) from error
 
 
 def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:

@@ -1,0 +1,81 @@
+"""Errors of a user's own core in a command: one line that names the place, unless its author raised it for the user."""
+
+import pytest
+from command_line import run
+from tiny_runs import tiny_data
+
+CORE = """\
+import torch
+from torch import nn
+
+from videopred import check
+from videopred.models.settings import CoreSettings
+
+
+class Settings(CoreSettings):
+    units: int = 3
+
+
+class Mine(nn.Module):
+    settings = Settings
+
+    def __init__(self, settings, features):
+        super().__init__()
+        {built}
+        self.rows, self.units = 1, settings.units
+        self.inward = nn.Linear(features, settings.units)
+
+    def initial_state(self, batch, *, generator=None):
+        return self.inward.weight.new_zeros(batch, self.units)
+
+    def step(self, inputs, state):
+        {stepped}
+        state = torch.tanh(state + self.inward(inputs.mean(1)))
+        return state.unsqueeze(1), state, {{}}
+"""
+
+
+@pytest.fixture
+def train(place, capfd):
+    """Train the core with these lines in it; gives the status and what was said last."""
+
+    def trained(built: str = "pass", stepped: str = "pass") -> tuple[int, str]:
+        (place / "mine.py").write_text(CORE.format(built=built, stepped=stepped))
+        data = tiny_data(place)
+        capfd.readouterr()
+        status = run(f"train {data} --core mine:Mine --codec.channels 2 3 --updates 1 --batch-size 4 --device cpu")
+        return status, capfd.readouterr().err.splitlines()[-1]
+
+    return trained
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("batch, width = inputs.shape", "ValueError: too many values to unpack (expected 2)"),
+        ("open('nowhere')", "FileNotFoundError: [Errno 2] No such file or directory: 'nowhere'"),
+        ("{}['gate']", "KeyError: 'gate'"),
+        ("inputs + inputs.new_ones(7, 8)", "RuntimeError: The size of tensor a ("),
+    ],
+)
+def test_an_error_in_a_step_is_told_with_its_place(line, told, train):
+    status, said = train(stepped=line)
+    assert status == 1
+    assert said.startswith(f"videopred: mine.py must raise no error, got {told}")
+    assert said.endswith(" (mine.py, line 25); mend it there; VIDEOPRED_TRACEBACK=1 shows every call")
+
+
+def test_what_a_core_says_itself_of_its_settings_stays_and_has_its_place(train):
+    status, said = train(built="raise ValueError(f'units must be even, got {settings.units}')")
+    assert (status, said) == (2, "videopred: units must be even, got 3 (mine.py, line 17)")
+
+
+def test_a_complaint_of_ours_that_a_core_asks_for_stays_as_it_is(train):
+    status, said = train(built="check.require(settings.units % 2 == 0, 'units', 'be even', settings.units, 'take 4')")
+    assert (status, said) == (2, "videopred: units must be even, got 3; take 4")
+
+
+def test_lack_of_memory_is_not_a_fault_of_a_core(train):
+    status, said = train(stepped="torch.empty(2**50)")
+    assert status == 1
+    assert said.startswith("videopred: memory must be enough for the model")
