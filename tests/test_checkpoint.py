@@ -1,5 +1,6 @@
 """Run folders: which checkpoint is kept, that it is whole, and what is said when it is not."""
 
+import math
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,8 +10,10 @@ import pytest
 import torch
 from tiny_runs import CODEC, CORE_SIZES, HEIGHT, WIDTH, tiny_model, tiny_training
 
+from videopred.check import FaultyFileError
 from videopred.checkpoint import (
     CONFIG_KEY,
+    LOOKS_KEY,
     RunConfig,
     checkpoint_file,
     load_run,
@@ -21,6 +24,7 @@ from videopred.files import write_json
 from videopred.models import CORES, build
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig
+from videopred.weights import read_export
 
 SHAPE = (1, HEIGHT, WIDTH)
 
@@ -73,6 +77,27 @@ def test_the_best_checkpoint_comes_before_the_last(tmp_path):
     assert checkpoint_file(tmp_path) == tmp_path / "checkpoints" / "best.ckpt"
 
 
+@pytest.mark.parametrize("lowest", [0.25, math.inf])
+@pytest.mark.parametrize("instead", ["nothing", "a folder"])
+def test_the_last_checkpoint_does_not_stand_for_a_best_one_that_was_lost(tmp_path, lowest, instead):
+    last = write_run(tmp_path, config_of(), seed=1, name="last.ckpt")
+    path = tmp_path / "checkpoints" / "last.ckpt"
+    torch.save(torch.load(path) | {LOOKS_KEY: {"lowest": lowest}}, path)
+    if instead == "a folder":
+        (tmp_path / "checkpoints" / "best.ckpt").mkdir()
+    if lowest == math.inf:  # no look at the validation clips, or none that gave a number
+        assert same_weights(load_run(tmp_path), last)
+        return
+    message = (
+        r"^RUN must hold checkpoints/best\.ckpt, got .*, which lost it; put it back, or take .* --checkpoint last`$"
+    )
+    with pytest.raises(FaultyFileError, match=message):
+        load_run(tmp_path)
+    named = read_export(export_run(tmp_path, checkpoint="last"))
+    assert named.record["weights"] == "last"
+    assert all(torch.equal(value, named.weights[name]) for name, value in last.state_dict().items())
+
+
 def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
 
@@ -91,9 +116,7 @@ def _cut(path: Path) -> None:
 def test_a_damaged_checkpoint_is_one_clear_line(tmp_path, damage):
     write_run(tmp_path, config_of())
     damage(tmp_path / "checkpoints" / "best.ckpt")
-    message = (
-        r"best\.ckpt must be a whole checkpoint, got something else; delete it to fall back on the other checkpoint, or"
-    )
+    message = r"best\.ckpt must be a whole checkpoint, got something else; delete it before `videopred train --resume`, or use"
     with pytest.raises(ValueError, match=message) as caught:
         load_run(tmp_path)
     assert "\n" not in str(caught.value)
@@ -117,6 +140,7 @@ def test_a_checkpoint_of_another_program_is_one_clear_line(tmp_path, content):
             "stack 1, got stack 2",
         ),
         (config_of().model_copy(update={"film_shape": (1, WIDTH, HEIGHT)}), "frames 1×24×32, got frames 1×32×24"),
+        (config_of().model_copy(update={"training": tiny_training(seed=7)}), "seed 0, got seed 7"),
         (config_of().model_copy(update={"film_shape": (3, HEIGHT, WIDTH)}), "frames 1×24×32, got frames 3×24×32"),
         (
             RunConfig(

@@ -11,6 +11,7 @@ models/<run>/
 """
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import SETTINGS
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
+from videopred.typed_commands import typed_command
 from videopred.weights import read_export, read_header
 
 CONFIG_KEY = "videopred"
@@ -36,9 +38,12 @@ CONFIG_KEY = "videopred"
 WEIGHTS_PREFIX = "predictor."
 """What a checkpoint's weight names begin with: the attribute of the training module."""
 
+LOOKS_KEY = "videopred_looks"
+"""Where it holds what the looks at the validation clips said so far."""
+
 BEST, LAST = "best.ckpt", "last.ckpt"
 
-_FALL_BACK = "delete it to fall back on the other checkpoint, or train again"
+_OTHERS = "delete it before `videopred train --resume`, or use another by `videopred export RUN --checkpoint NAME`"
 
 
 class DataRecord(Settings):
@@ -105,8 +110,8 @@ def whole_checkpoint(path: Path) -> dict[str, Any]:
         OSError, MemoryError: the system does not give it out, which says nothing of what is in it.
     """
     name, must = str(path), "be a whole checkpoint"
-    unknown = check.complaint(name, must, "something else", _FALL_BACK)
-    check.require_sound(not path.is_dir(), name, must, "a folder", _FALL_BACK)
+    unknown = check.complaint(name, must, "something else", _OTHERS)
+    check.require_sound(not path.is_dir(), name, must, "a folder", _OTHERS)
     try:
         with ZipFile(path) as archive:  # PyTorch's format, which has a CRC-32 for every tensor, but reads on regardless
             damaged = archive.testzip()
@@ -115,7 +120,7 @@ def whole_checkpoint(path: Path) -> dict[str, Any]:
             raise
         raise DamagedCheckpointError(unknown) from error
     if damaged is not None:
-        raise DamagedCheckpointError(check.complaint(name, must, f"damage in {damaged}", _FALL_BACK))
+        raise DamagedCheckpointError(check.complaint(name, must, f"damage in {damaged}", _OTHERS))
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # and so does the unpickler
@@ -223,12 +228,17 @@ def read_checkpoint(run: Path, name: str | None = None) -> tuple[RunConfig, dict
         name: see `checkpoint_file`.
 
     Raises:
-        FileNotFoundError, ValueError: as `load_run`; there is no checkpoint of that name.
+        FileNotFoundError, ValueError: as `load_run`; there is no checkpoint of that name; or no name was given, and the
+            best, of which the last tells, is gone.
     """
     path = checkpoint_file(run, name)
     content = whole_checkpoint(path)
     expected = run_settings(run)
     stored = settings_in(content, path, expected)
+    if name is None and path.name == LAST and content.get(LOOKS_KEY, {}).get("lowest", math.inf) < math.inf:
+        export = typed_command(("export", str(run), "--checkpoint", "last"))
+        fix = f"put it back, or take the last weights for what they are with `{export}`"
+        raise check.FaultyFileError(check.complaint("RUN", f"hold checkpoints/{BEST}", f"{run}, which lost it", fix))
     return stored, _require_finite(run, _weights_in(content)), content["global_step"]
 
 
@@ -242,7 +252,7 @@ def _require_finite(run: Path, weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
-    """The settings in a checkpoint, which must be of the model that is expected; how it was trained may differ.
+    """The settings in a checkpoint, which must be of the model and the seed that are expected.
 
     Args:
         content: what is in the checkpoint.
@@ -253,7 +263,7 @@ def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
         FaultyFileError: it holds no settings of a run, or is of another model.
     """
     stored = _parsed(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
-    ours, theirs = choices(expected), choices(stored)
+    ours, theirs = (choices(config) | {"seed": config.training.seed} for config in (expected, stored))
     differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]
     check.require_sound(
         not differing,

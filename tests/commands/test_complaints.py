@@ -110,7 +110,7 @@ BAD = {
     "evaluate {gru} cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "evaluate gone {data}": "got gone (nothing there); give a folder that `videopred train` wrote",
     "evaluate mixed {data}": "best.ckpt must be of the model in settings.json, with core gru, got core rims; put back",
-    "evaluate broken {data}": "best.ckpt must be a whole checkpoint, got something else; delete it to fall back on",
+    "evaluate broken {data}": "best.ckpt must be a whole checkpoint, got something else; delete it before",
     "rollout {gru} {data} --context 9": "--context plus --horizon must be at most 9, the frames of a clip, got 9 + 5",
     "rollout {gru} {data} --first 6": "--first must be at most 5, the clips of the test part, got 6; lower it",
     "rollout {gru} {data} --out r.npz --trace a/../r.npz": "--trace must be another file than --out, got a/../r.npz;",

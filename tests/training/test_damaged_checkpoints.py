@@ -75,7 +75,7 @@ def test_a_folder_in_the_place_of_a_checkpoint_is_named(stopped):
     last = stopped / "checkpoints" / "last.ckpt"
     last.unlink()
     last.mkdir()
-    with pytest.raises(FaultyFileError, match=rf"^{last} must be a whole checkpoint, got a folder; delete it to fall"):
+    with pytest.raises(FaultyFileError, match=rf"^{last} must be a whole checkpoint, got a folder; delete it before"):
         resume(stopped, watch=UNDRAWN, device="cpu")
 
 
@@ -228,7 +228,7 @@ def test_a_checkpoint_that_only_cannot_be_read_now_is_no_damaged_one(stopped, mo
     [
         ({"learning_rate": 0.0625}, "learning_rate 0.0625, got 0.0007"),
         ({"updates": 9}, "updates 9, got 5"),
-        ({"seed": 8}, "seed 8, got 0"),
+        ({"seed": 8}, "seed 8, got seed 0"),
     ],
 )
 def test_settings_that_somebody_has_changed_are_not_followed(stopped, changes, differing):
@@ -239,7 +239,7 @@ def test_settings_that_somebody_has_changed_are_not_followed(stopped, changes, d
     file.write_text(json.dumps(settings))
     before = files_of(stopped)
     must = (
-        rf"^{stopped}/checkpoints/best\.ckpt must be of the run in settings\.json, with {differing}; put back the run's"
+        rf"^{stopped}/checkpoints/best\.ckpt must be of the \w+ in settings\.json, with {differing}; put back the run's"
     )
     with pytest.raises(FaultyFileError, match=must):
         resume(stopped, watch=UNDRAWN, device="cpu")

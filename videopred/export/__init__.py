@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check, check_path
-from videopred.checkpoint import BEST, LAST, RunConfig, checkpoint_file, read_checkpoint
+from videopred.checkpoint import BEST, RunConfig, checkpoint_file, read_checkpoint
 from videopred.files import write_all
 from videopred.run_files import EXPORT
 from videopred.run_record import read_record, updates_learned
@@ -74,8 +74,7 @@ def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
         record |= {"checkpoint": kept.stem, "updates": done}
     elif updates_learned(record) is None:  # it was killed, or still goes on
         record["learned"] = done
-    stands_for_the_run = kept.name == BEST or (kept.name == LAST and not kept.with_name(BEST).is_file())
-    unlike = [] if stands_for_the_run else [kept.stem]
+    unlike = [] if checkpoint is None or kept.name == BEST else [kept.stem]
     if half or unlike:  # scores of the one are none of the other
         record["weights"] = ", ".join([*unlike, *(["16 bits"] if half else [])])
     return Export(_settings(config), record, weights)

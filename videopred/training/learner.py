@@ -10,7 +10,7 @@ from lightning.pytorch.strategies import DDPStrategy, SingleDeviceStrategy
 from torch import Tensor
 
 from videopred import check
-from videopred.checkpoint import CONFIG_KEY, RunConfig
+from videopred.checkpoint import CONFIG_KEY, LOOKS_KEY, RunConfig
 from videopred.device import device_of, seed_streams
 from videopred.frames import to_film
 from videopred.models.compiling import compiles_whole
@@ -22,7 +22,7 @@ from videopred.training.faults import LOSS_ITSELF, first_bad_gradient, first_fau
 from videopred.training.feeding import logits_of_next, loss_of_next
 from videopred.training.losses import as_logged, loss_between
 from videopred.training.recording import Recorder
-from videopred.training.resuming import LOOKS_KEY, as_if_between_updates
+from videopred.training.resuming import as_if_between_updates
 from videopred.training.schedules import own_frames, share_of_samples, share_of_step_size
 from videopred.training.validations import ValidationHistory
 

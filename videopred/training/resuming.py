@@ -11,6 +11,7 @@ from videopred import check, check_path
 from videopred.checkpoint import (
     BEST,
     LAST,
+    LOOKS_KEY,
     DamagedCheckpointError,
     RunConfig,
     choices,
@@ -26,9 +27,6 @@ from videopred.settings import TrainingConfig
 from videopred.systems import replace
 
 PREVIOUS = "previous.ckpt"
-
-LOOKS_KEY = "videopred_looks"
-"""Where a checkpoint holds what the looks at the validation clips said."""
 
 _PARTS = (
     "global_step", "state_dict", "optimizer_states", "lr_schedulers", "loops", "pytorch-lightning_version", LOOKS_KEY

@@ -10,7 +10,7 @@ from typing import Any
 
 from videopred import check, check_path
 from videopred.amounts import counted
-from videopred.checkpoint import LAST, whole_checkpoint
+from videopred.checkpoint import LAST, LOOKS_KEY, whole_checkpoint
 from videopred.files import folders_of, told_of, write_bytes, write_json
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import LOCK, SETTINGS, SUMMARY
@@ -18,7 +18,7 @@ from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.systems import open_files_move
 from videopred.training.locking import FolderLock, held
 from videopred.training.places import check_room, first_of, noted_to_replace, run_of, seeds_of, to_replace, usual_folder
-from videopred.training.resuming import LOOKS_KEY, read_settings
+from videopred.training.resuming import read_settings
 from videopred.training.run import resume, train
 from videopred.training.stopping import TimeLimit
 from videopred.typed_commands import resume_command
