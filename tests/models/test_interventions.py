@@ -3,6 +3,7 @@
 import pytest
 import torch
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model
+from torch.utils import _pytree as tree
 
 from videopred.models import DECODERS, build
 from videopred.models.core import unroll
@@ -10,7 +11,8 @@ from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import Intervened, intervene, without_each
 from videopred.rollout import roll_out
 
-MODULAR = ("rims", "brims", "hierarchical-rims", "mld-rims", "scoff", "rmc")
+LAYERED = ("brims", "hierarchical-rims", "mld-rims")
+MODULAR = ("rims", *LAYERED, "scoff", "rmc")
 CONTEXT, HORIZON, CLIPS = 3, 4, 2
 
 
@@ -29,15 +31,19 @@ def rolled(predictor, **what) -> torch.Tensor:
     return roll_out(changed, film(), HORIZON).prediction
 
 
+def layers_of(core, state) -> list:
+    """The part of a state that is of each layer of modules."""
+    return [state] if len(core.state_rows) == 1 else list(state)
+
+
 @pytest.mark.parametrize("core", MODULAR)
 def test_a_core_addresses_its_rows_and_gives_out_what_belongs_to_a_state(core):
     ours = model(core).core
     slots = torch.rand(CLIPS, FRAMES, 1 if core != "scoff" else 4, ours.input_size)
     done = unroll(ours, slots)
     torch.testing.assert_close(ours.given_out(done.state), done.output[:, -1], rtol=0, atol=0)
-    parts = [done.state] if len(ours.state_rows) == 1 else done.state
-    for rows, part in zip(ours.state_rows, parts, strict=True):
-        leaves = torch.utils._pytree.tree_leaves(part)
+    for rows, part in zip(ours.state_rows, layers_of(ours, done.state), strict=True):
+        leaves = tree.tree_leaves(part)
         assert leaves
         assert all(leaf.shape[:2] == (CLIPS, rows) for leaf in leaves)
 
@@ -53,20 +59,17 @@ def test_doing_nothing_is_possible_without_modules():
     torch.testing.assert_close(rolled(model("gru"), from_step=2), rolled(model("gru")), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("core", MODULAR)
-def test_swapped_modules_go_on_from_the_state_of_the_other(core):
+@pytest.mark.parametrize(("core", "layer"), [*((core, 0) for core in MODULAR), *((core, 1) for core in LAYERED)])
+def test_swapped_modules_go_on_from_the_state_of_the_other(core, layer):
     ours = model(core).core
     slots = torch.rand(CLIPS, FRAMES, 1 if core != "scoff" else 4, ours.input_size)
-    before = unroll(ours, slots[:, :4]).state
-    several = len(ours.state_rows) > 1
-
-    def swap(leaf: torch.Tensor) -> torch.Tensor:
-        return leaf[:, [1, 0, *range(2, leaf.shape[1])]]
-
-    exchanged = torch.utils._pytree.tree_map(swap, before[0] if several else before)
-    by_hand = unroll(ours, slots[:, 4:], (exchanged, *before[1:]) if several else exchanged)
-    done = unroll(Intervened(ours, Intervention(swap=("0,1",)), first=4), slots)
+    layers = layers_of(ours, unroll(ours, slots[:, :4]).state)
+    layers[layer] = tree.tree_map(lambda leaf: leaf[:, [2, 1, 0, *range(3, leaf.shape[1])]], layers[layer])
+    by_hand = unroll(ours, slots[:, 4:], layers[0] if len(layers) == 1 else tuple(layers))
+    first = sum(ours.state_rows[:layer])
+    done = unroll(Intervened(ours, Intervention(swap=(f"{first},{first + 2}",)), first=4), slots)
     torch.testing.assert_close(done.output[:, 4:], by_hand.output, rtol=0, atol=0)
+    torch.testing.assert_close(done.state.core, by_hand.state, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("core", ["rims", "rmc"])
@@ -120,16 +123,22 @@ def test_with_all_modules_silent_every_frame_is_what_zeros_decode_to(core):
     torch.testing.assert_close(silent, frame.expand_as(silent[0]).expand_as(silent).contiguous())
 
 
+@pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("core", MODULAR)
-def test_frozen_modules_keep_their_state_to_the_bit_and_others_move(core):
-    ours = model(core).core
+def test_frozen_modules_keep_their_state_to_the_bit_and_others_move(core, every):
+    """All, or the last but one alone, which of layers is in the upper. All are active, or some would rest as well."""
+    active = {"active": tiny_model(core).core.modules} if core.endswith("rims") else {}
+    ours = model(core, **active).core
     slots = torch.rand(CLIPS, FRAMES, 1 if core != "scoff" else 4, ours.input_size)
     total = sum(ours.state_rows)
-    frozen = Intervened(ours, Intervention(freeze=tuple(range(total))), first=4)
+    frozen = tuple(range(total)) if every else (total - 2,)
     before = unroll(ours, slots[:, :4]).state
-    done = unroll(frozen, slots)
-    for kept, leaf in zip(*map(torch.utils._pytree.tree_leaves, (before, done.state.core)), strict=True):
-        assert torch.equal(kept, leaf)
+    done = unroll(Intervened(ours, Intervention(freeze=frozen), first=4), slots)
+    layers = (layers_of(ours, state) for state in (before, done.state.core))
+    for modules, *parts in zip(torch.arange(total).split(ours.state_rows), *layers, strict=True):
+        for old, new in zip(*map(tree.tree_leaves, parts), strict=True):
+            kept = [torch.equal(*rows) for rows in zip(old.unbind(1), new.unbind(1), strict=True)]
+            assert kept == [module in frozen for module in modules.tolist()]
     assert done.state.steps.tolist() == [FRAMES] * CLIPS
 
 
