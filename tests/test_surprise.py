@@ -1,5 +1,6 @@
 """Surprise: by hand, blind to what a model sees later, and sound: who has no memory cannot tell what is impossible."""
 
+import math
 import re
 import shutil
 from pathlib import Path
@@ -144,6 +145,15 @@ def test_surprise_by_hand():
         found = SURPRISES[name](torch.from_numpy(logits).float(), torch.from_numpy(truth).float())
         assert found.dtype == torch.float64
         np.testing.assert_allclose(found, values, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", SURPRISES)
+def test_a_small_surprise_counts_beside_a_large_one(name):
+    """Of three dark pixels; in float32, sums would lose digits of the second, and squares the third."""
+    logits = torch.tensor([2.0**25, 101, -10]).reshape(1, 1, 1, 1, 3)
+    nats = 2**25 + 101 + math.log1p(math.exp(-10))
+    expected = {"bce": nats, "kl": nats, "mse": (1 + 1 + (1 + math.exp(10)) ** -2) / 3}[name]
+    assert SURPRISES[name](logits, torch.zeros_like(logits)).item() == pytest.approx(expected, rel=1e-11)
 
 
 @pytest.mark.parametrize("name", SURPRISES)
