@@ -256,6 +256,14 @@ def test_imagine_rolls_out_the_chosen_clips(file):
     assert rollout.prediction.shape == (2, 5, 1, HEIGHT, WIDTH)
 
 
+def test_what_is_drawn_for_an_imagined_clip_is_of_its_number_and_not_of_its_place(file):
+    chosen, every = (
+        imagine(Fading(), file, "test", clips, context=3, horizon=5, feedback="sample")[0].prediction
+        for clips in ([2, 0], [0, 1, 2])
+    )
+    torch.testing.assert_close(chosen, every[[2, 0]])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -179,6 +179,16 @@ def test_masks_of_pixels_that_are_drawn_are_of_the_clip_s_own_chance(file):
         np.testing.assert_allclose(parts[name], whole[name], rtol=1e-5)
 
 
+def test_asking_for_masks_changes_no_film_that_is_drawn(file):
+    """Of each of several samples the pixels are those that are drawn without."""
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mse",), feedback="sample", samples=2)
+    plain = evaluate_protocol(painting(), file, asked)
+    masks = evaluate_protocol(painting(), file, asked.model_copy(update={"metrics": ("mse", "own-miou")}))
+    assert len(plain.metrics) > 1
+    for column in plain.metrics:
+        np.testing.assert_allclose(masks.values["model"][column], plain.values["model"][column], rtol=1e-5)
+
+
 def test_masks_that_nobody_gives_are_refused(file):
     message = "--metrics must be of masks that a model gives, got own-miou, and model has none; leave it out, or train"
     with pytest.raises(ValueError, match=message):
