@@ -90,7 +90,9 @@ def test_the_pictures_are_those_of_the_layout(intphys_films):
 
 def test_depth_is_nearer_for_what_hides(intphys_films):
     """Near is bright, ten levels per cm: occluders before objects before the floor before the wall."""
-    for film in (intphys_films["labelled"] / "dev").glob("O?/*/1"):
+    films = list((intphys_films["labelled"] / "dev").glob("O?/*/1"))
+    assert films
+    for film in films:
         for t in (1, 12, FRAMES):
             depth = np.asarray(Image.open(film / "depth" / f"depth_{t:02}.png")).astype(int)
             masks = np.asarray(Image.open(film / "masks" / f"masks_{t:02}.png"))

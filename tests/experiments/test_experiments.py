@@ -137,8 +137,9 @@ def test_every_value_in_a_file_is_stated_or_chosen(name):
     ]
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "scoff-motion3"])
 def test_cores_are_those_of_the_presets(name):
+    """But for that of one file, which no preset has."""
     core = {
         "scoff-curtain": "scoff-balls4",
         "scoff-colored4": "scoff-balls4",
@@ -146,8 +147,7 @@ def test_cores_are_those_of_the_presets(name):
     }.get(name, name)
     core = {"rims-balls4": "rims-balls", "rims-balls678": "rims-balls", "rims-crops": "rims-balls"}.get(core, core)
     core = {"brims-balls4": "brims-balls", "brims-curtain": "brims-balls"}.get(core, core)
-    if core in PRESETS:
-        assert find_experiment(name).model.core == PRESETS[core].core
+    assert find_experiment(name).model.core == PRESETS[core].core
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
