@@ -20,6 +20,7 @@ DOCS = TESTS.parent / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 FORMATS = (DOCS / "formats.md").read_text()
 SCALE = (DOCS / "scale.md").read_text()
+TRAINING = (DOCS / "training.md").read_text()
 ADDING = (DOCS / "adding.md").read_text()
 
 
@@ -72,10 +73,17 @@ def test_files_hold_what_the_page_says(tmp_path, monkeypatch, capsys):
         assert all(f"`{name}`" in FORMATS for name in file.attrs)
 
 
-def test_launchers_use_flags_that_their_commands_have(capsys):
-    shown = blocks(SCALE, "text")[0] + blocks(SCALE, "bash")[0]
+@pytest.mark.parametrize(
+    ("shown", "names"),
+    [
+        (blocks(SCALE, "text")[0] + blocks(SCALE, "bash")[0], ["generate", "evaluate", "train"]),
+        (blocks(TRAINING, "text")[0], ["train", "train"]),
+    ],
+    ids=["scale", "training"],
+)
+def test_launchers_use_flags_that_their_commands_have(shown, names, capsys):
     lines = [line for line in shown.splitlines() if " videopred " in line]
-    assert len(lines) == 3
+    assert [line.partition(" videopred ")[2].split()[0] for line in lines] == names
     for line in lines:
         launcher, _, words = line.partition("videopred ")
         assert launcher.split()[0] in ("srun", "torchrun")

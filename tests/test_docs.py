@@ -100,13 +100,6 @@ def test_the_commands_about_training_run_one_after_the_other(tmp_path, monkeypat
         cli.run(shlex.split(small)[1:])
 
 
-def test_launchers_of_training_say_what_the_command_knows():
-    for line in blocks(TRAINING, "text")[0].splitlines():
-        assert re.match(r"(torchrun|srun) .* videopred train ", line)
-        for flag in re.findall(r"--\w+", line.partition("videopred train")[2]):
-            assert f"`{flag}" in TRAINING or flag in ("--device", "--devices", "--nodes", "--out")
-
-
 @pytest.mark.slow
 def test_commands_about_seeing_run_after_those_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
