@@ -99,7 +99,7 @@ def test_what_changes_the_weights(learned, field):
 
 
 def test_what_changes_looks_and_checkpoints(data, tmp_path):
-    """Which checkpoints are kept is shown in test_exact_resume, and validation clips that are made in test_clips."""
+    """Which checkpoints are kept is shown in test_keeping, and validation clips that are made in test_clips."""
     often = train(
         data, tiny_model(), settings({"validate_every": 1}), watch=UNDRAWN, out=tmp_path / "often", device="cpu"
     )
@@ -168,8 +168,8 @@ def test_what_the_trainer_is_told(data, tmp_path, monkeypatch, changes, argument
 
 
 def test_every_setting_of_computing_is_shown_somewhere():
-    """Three of them above; time_limit: test_exact_resume; hold: test_clips; compile: test_starting; cuda_graphs:
-    test_recording; workers: test_run."""
+    """Three of them above, workers below; time_limit: test_stopping; hold: test_clips; compile: test_starting;
+    cuda_graphs: test_recording."""
     shown = {"devices", "nodes", "strategy", "time_limit", "hold", "compile", "cuda_graphs", "workers"}
     assert shown == set(ComputeConfig.model_fields)
 
