@@ -73,12 +73,6 @@ class SharesItsFirstState(SoundCore):
         return super().initial_state(1).expand(batch, -1)
 
 
-class FlatOutput(SoundCore):
-    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
-        output, state, trace = super().advance(projected, state)
-        return output.squeeze(1), state, trace
-
-
 class OtherTrace(SoundCore):
     """Promises a number per module, and gives one per clip."""
 
@@ -99,6 +93,14 @@ class OtherRun(SoundCore):
     def run(self, slots: Tensor, state: State) -> tuple[Tensor, State, Trace]:
         steps = [self.step(slots[:, t], state) for t in range(slots.shape[1])]
         return torch.stack([output for output, _, _ in steps], 1), steps[-1][1], {}
+
+
+class FlatOutput(OtherRun):
+    """Gives out no axis of modules where it does all steps at once; a single step that lacks it is refused."""
+
+    def run(self, slots: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        output, state, trace = super().run(slots, state)
+        return output.squeeze(2), state, trace
 
 
 class StopsShort(SoundCore):
@@ -213,28 +215,28 @@ class AsksTheDevice(SoundCore):
 
 
 CORES = [
-    (FlatOutput, conformance.shapes),
-    (OtherTrace, conformance.trace_is_as_declared),
-    (OtherStep, conformance.step_is_one_unroll),
-    (OtherRun, conformance.step_is_one_unroll),
-    (StopsShort, conformance.step_is_one_unroll),
-    (CountsFromTheStart, conformance.two_unrolls_are_one),
-    (HidesMemory, conformance.step_depends_on_its_arguments_alone),
-    (WritesIntoItsState, conformance.arguments_stay_as_they_were),
-    (MixesClips, conformance.clips_do_not_mix),
-    (SeesTheFuture, conformance.future_does_not_reach_the_past),
-    (DeafParameter, conformance.every_parameter_learns),
-    (DrawsInEvaluation, conformance.evaluation_is_deterministic),
-    (StateOfOneDtype, conformance.state_follows_the_parameters),
-    (MixesPrecisions, conformance.runs_under_autocast),
-    (LeavesATableBehind, conformance.moves_to_another_device),
-    (KeepsWhatHappened, conformance.weights_travel),
-    (DrawsItsStateUnasked, conformance.initial_state_repeats),
-    (AsksTheDevice, conformance.step_compiles_whole),
-    (SharesItsFirstState, conformance.first_state_may_be_written_into),
-    (HearsTheSilent, conformance.modules_can_be_intervened_on),
+    (FlatOutput, conformance.shapes, r"an unroll's output must be \(3, 7, 1, 4\), got \(3, 7, 4\)"),
+    (OtherTrace, conformance.trace_is_as_declared, "must have the names and numbers of axes that trace_axes has"),
+    (OtherStep, conformance.step_is_one_unroll, "outputs of single steps must equal those of an unroll"),
+    (OtherRun, conformance.step_is_one_unroll, "outputs of single steps must equal those of an unroll"),
+    (StopsShort, conformance.step_is_one_unroll, "the state after single steps must equal that after an unroll"),
+    (CountsFromTheStart, conformance.two_unrolls_are_one, "two unrolls in a row must equal one"),
+    (HidesMemory, conformance.step_depends_on_its_arguments_alone, "whatever was run in between, in evaluation"),
+    (WritesIntoItsState, conformance.arguments_stay_as_they_were, "a step must not write into the state it is given"),
+    (MixesClips, conformance.clips_do_not_mix, "a clip must give the same alone as in a batch, in evaluation"),
+    (SeesTheFuture, conformance.future_does_not_reach_the_past, "an output must not depend on later inputs"),
+    (DeafParameter, conformance.every_parameter_learns, "a gradient must reach every parameter, got none for unused"),
+    (DrawsInEvaluation, conformance.evaluation_is_deterministic, "in evaluation mode two unrolls must be the same"),
+    (StateOfOneDtype, conformance.state_follows_the_parameters, "the state must be torch.float32, got torch.float64"),
+    (MixesPrecisions, conformance.runs_under_autocast, "expected dtype .* but got dtype .*BFloat16"),
+    (LeavesATableBehind, conformance.moves_to_another_device, "on the device of its parameters: .* it raised Tens"),
+    (KeepsWhatHappened, conformance.weights_travel, "running must add nothing to the state_dict, got last"),
+    (DrawsItsStateUnasked, conformance.initial_state_repeats, "from generators of one seed must be the same"),
+    (AsksTheDevice, conformance.step_compiles_whole, "data-dependent expression"),
+    (SharesItsFirstState, conformance.first_state_may_be_written_into, "of the first state must change nothing else"),
+    (HearsTheSilent, conformance.modules_can_be_intervened_on, "the others must not hear module 0 where it is silent"),
 ]
-"""Each broken core, and the check that must catch it."""
+"""Each broken core, the check that must catch it, and words of the reason: torch's own where torch refuses."""
 
 # --- layers of modules -----------------------------------------------------------------------------------
 
