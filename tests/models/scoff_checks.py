@@ -101,7 +101,7 @@ def attention_is_shared_out(kind: Kind) -> None:
 
 
 def weights_fit_any_number_of_files(kind: Kind) -> None:
-    """Weights learned with 4 files run with 8, and mean the same: 4 files that hear nothing of the others' input."""
+    """Weights learned with 4 files run with 8, none of which they tell from the others."""
     four, eight = make(kind), make(kind, seed=1, files=8)
     assert sum(weight.numel() for weight in four.parameters()) == sum(weight.numel() for weight in eight.parameters())
     eight.load_state_dict(four.state_dict())
@@ -210,11 +210,10 @@ def noise_is_gumbels_and_for_training(kind: Kind) -> None:
         state = (hidden.expand(clips, -1, -1),), ()
         (projected,) = core.project(slots.expand(clips, -1, -1, -1))
         _, _, trace = core.advance(projected, state)
-        asked = (hidden @ projected.queries.T).split(core._query_widths, -1)
-        one = projected._replace(keys=projected.keys[:1], values=projected.values[:1])
-        _, read = core._read(one, asked[0], None)
-        (candidates,) = core._imagine(read, (hidden,))
-        chances = ((candidates[0, 0] @ asked[1][0, 0]) * 0.5).softmax(-1)
+        (one,) = core.project(slots)
+        candidates = [core.advance(*core.with_schema(one, ((hidden,), ()), schema))[0] for schema in range(3)]
+        (scores,) = core.schema_key(torch.cat(candidates, 1)) @ core.schema_query(hidden[0, 0])
+        chances = scores.softmax(-1)
         counts = torch.bincount(trace["schema"].flatten(), minlength=3) / clips
         if training or settings:
             torch.testing.assert_close(counts.double(), chances, rtol=0, atol=0.03)

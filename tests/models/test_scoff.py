@@ -118,11 +118,14 @@ def test_queries_and_keys_alone_start_larger():
 
 
 def test_slots_of_all_steps_are_mapped_at_once_but_on_a_cpu():
-    core = make(input_heads=2).to("meta").train()
-    projected = list(core.project(random_slots().to("meta")))
-    assert [part.shape for part in projected[0][1:3]] == [(2 * BATCH, POSITIONS, 6), (2 * BATCH, POSITIONS, 10)]
-    assert projected[0].values._base is projected[-1].values._base
-    assert unroll(core, random_slots().to("meta")).output.shape == (BATCH, STEPS, 4, 8)
+    core, mapped = make(input_heads=2).train(), []
+    core.input_map.register_forward_hook(lambda layer, slots, output: mapped.append(output.device.type))
+    for device in ("cpu", "meta"):
+        slots = random_slots().to(device)
+        for entry in core.to(device).project(slots):
+            assert [part.shape for part in entry[1:3]] == [(2 * BATCH, POSITIONS, 6), (2 * BATCH, POSITIONS, 10)]
+        assert unroll(core, slots).output.shape == (BATCH, STEPS, 4, 8)
+    assert mapped == 2 * STEPS * ["cpu"] + 2 * ["meta"]
 
 
 def output_of(core, seed=2):
