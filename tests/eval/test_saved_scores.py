@@ -86,6 +86,9 @@ def test_what_is_no_scores_is_refused(scores, tmp_path):
         kept | {"fingerprint": {}},
         kept | {"metrics": {"bce": kept["metrics"]["bce"]}},
         kept | {"models": ["other"]},
+        kept | {"models": ["model", "model"]},
+        kept | {"seeds": {"model, 2 seeds": ["model", "model"]}},
+        kept | {"seeds": {"blank, a seed": ["blank"]}},
         kept | {"protocol": {name: value for name, value in asked.items() if name != "clips"}},
         kept | {"protocol": asked | {"horizon": asked["horizon"] - 1}},
     ):

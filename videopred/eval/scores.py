@@ -382,6 +382,9 @@ def _check_fits(scores: Scores) -> None:
                 raise ValueError(f"other clips or steps of {row}")
     if missing := set(scores.models) - set(scores.measurements):
         raise ValueError(f"nothing of {', '.join(sorted(missing))}")
+    for rows in (scores.models, *scores.seeds.values()):
+        if len(set(rows)) < len(rows) or not set(rows) <= set(scores.models):
+            raise ValueError(f"{', '.join(rows)} in the place of models")
 
 
 def _metric(said: Mapping[str, Any]) -> "Quantity":
