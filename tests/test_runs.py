@@ -6,6 +6,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -339,6 +340,13 @@ def test_losses_that_are_not_finite_are_told_and_null_in_json(tmp_path, capfd):
     assert run(f"runs {tmp_path} --json") == 0
     (told,) = json.loads(capfd.readouterr().out)["runs"]
     assert (told["loss"], told["validation"], told["updates"]) == (None, None, 2)
+
+
+@pytest.mark.parametrize(("looks", "lowest"), [("nan 3 2.5", 2.5), ("3 nan 2.5", 2.5), ("nan inf", inf)])
+def test_a_loss_that_is_not_a_number_is_never_lowest(tmp_path, looks, lowest):
+    rows = "".join(f"{update},{loss}\n" for update, loss in enumerate(looks.split(), start=10))
+    (make_run(tmp_path / "a") / "logs" / "metrics.csv").write_text(f"update,validation_bce\n{rows}")
+    assert look(tmp_path)["a"].validation == lowest
 
 
 def test_looking_loads_no_torch(tmp_path):

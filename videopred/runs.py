@@ -20,7 +20,7 @@ from videopred.run_files import EXPORT, RECORD, SETTINGS, run_name
 from videopred.run_record import read_record, stamp_of, updates_learned, updates_saved
 from videopred.spelling import nearest_path
 from videopred.systems import is_alive
-from videopred.training.metrics_rows import curves, losses, read_metrics
+from videopred.training.metrics_rows import curves, losses, lowest, read_metrics
 from videopred.weights import read_header
 
 SILENT = 3600.0
@@ -224,7 +224,7 @@ def _losses(run: Path) -> tuple[float | None, float | None, int | None]:
         [value for _, values in losses(found, part).values() for value in values] for part in ("train", "validation")
     )
     done = max((int(max(steps)) for steps, _ in found.values()), default=None)
-    return training[-1] if training else None, min(validation, default=None), done
+    return training[-1] if training else None, lowest(validation) if validation else None, done
 
 
 def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[str, dict[str, float]]:

@@ -54,6 +54,12 @@ def test_first_are_the_core_the_frames_and_the_lowest_loss(tmp_path):
     assert first_facts(bare, None) == {"core": "gru", "frames": "24 × 32 in color"}
 
 
+def test_a_loss_that_is_not_a_number_is_never_lowest(tmp_path):
+    log = [{"update": "2", "validation_bce": "nan"}, {"update": "3", "validation_bce": "7.25"}]
+    run = find_run(made_up_run(tmp_path / "mine", log), tmp_path)
+    assert first_facts(run, None)["lowest validation loss (bce)"] == "7.25"
+
+
 @pytest.mark.parametrize(
     ("trained", "said"),
     [("a1", "the data it was trained on"), ("b2", "not the data it was trained on"), (None, None)],

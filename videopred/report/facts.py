@@ -9,7 +9,7 @@ from videopred.eval.scores import Scores
 from videopred.report import tables
 from videopred.report.charts import Line, line_chart
 from videopred.report.found import FoundRun
-from videopred.training.metrics_rows import curves, losses
+from videopred.training.metrics_rows import curves, losses, lowest
 
 _POINTS = 300
 """Points of a curve at most; of more rows, means of as many as it takes are drawn."""
@@ -25,8 +25,8 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
         updates = run.record["updates"]
         found["updates"] = f"{updates:,}" if isinstance(updates, int) else str(updates)
     found |= {"state": str(run.record["state"])} if "state" in run.record else {}
-    of_kinds = losses(curves(run.log), "validation")
-    found |= {f"lowest validation loss ({kind})": f"{min(values):.4g}" for kind, (_, values) in of_kinds.items()}
+    for kind, (_, values) in losses(curves(run.log), "validation").items():
+        found[f"lowest validation loss ({kind})"] = f"{lowest(values):.4g}"
     if scores is not None:
         column = next(iter(scores.metrics))
         (model, *_) = scores.models

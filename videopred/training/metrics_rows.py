@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Mapping
+from math import isnan
 from pathlib import Path
 
 from videopred import check
@@ -51,3 +52,8 @@ def curves(rows: Iterable[Mapping[str, str]]) -> dict[str, Curve]:
 def losses(found: Mapping[str, Curve], part: str) -> dict[str, Curve]:
     """Kind of loss, such as bce -> its curve on a part, which is train or validation."""
     return {name.removeprefix(f"{part}_"): curve for name, curve in found.items() if name.startswith(f"{part}_")}
+
+
+def lowest(values: Iterable[float]) -> float:
+    """The lowest of some losses, at least one; one that is not a number is never lower."""
+    return min(values, key=lambda value: (isnan(value), value))
