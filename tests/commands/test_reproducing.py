@@ -267,6 +267,22 @@ def test_a_run_of_something_else_is_refused_before_anything_is_made(workplace):
     assert sorted(workplace.rglob("*")) == before
 
 
+def test_a_run_that_cannot_be_read_is_not_taken_for_damaged(workplace, monkeypatch):
+    settings, read = workplace / "models" / "rims-balls678-tiny" / "settings.json", Path.read_bytes
+
+    def refused(path: Path) -> bytes:
+        if path.name == settings.name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    settings.parent.mkdir(parents=True)
+    settings.touch()
+    with monkeypatch.context() as system:
+        system.setattr(Path, "read_bytes", refused)
+        with pytest.raises(PermissionError, match=r"settings\.json"):
+            cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+
+
 def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is_made(workplace, capsys):
     run = Path("models/rims-balls678-tiny")
     run.mkdir(parents=True)

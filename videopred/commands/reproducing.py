@@ -128,7 +128,7 @@ def _check_run(training: Training) -> None:
     must = f"be of {' '.join((asked.name, *training.flags))} at scale {asked.scale}"
     try:
         run = read_settings(training.run)[0]
-    except (OSError, ValueError):
+    except (FileNotFoundError, ValueError):  # not of what may be sound and cannot be read
         several = (training.run / SUMMARY).is_file()
         got = "runs from several seeds" if several else "what holds no settings of a run"
         raise check.FaultyFileError(check.complaint(str(training.run), must, got, "move it away")) from None
