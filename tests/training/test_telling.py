@@ -39,6 +39,15 @@ def test_how_it_ended_is_kept(tmp_path):
     assert lines(tmp_path / "log.txt") == ["ended: the machine caught fire"]
 
 
+@pytest.mark.parametrize(
+    ("error", "told"), [(MemoryError(), "MemoryError"), (ValueError("no \x1b[2Jhelp"), "no \\x1b[2Jhelp")]
+)
+def test_an_end_is_told_by_its_kind_if_by_nothing_else_and_printably(tmp_path, error, told):
+    with pytest.raises(type(error)), listening(tmp_path / "log.txt", False):
+        raise error
+    assert lines(tmp_path / "log.txt") == [f"ended: {told}"]
+
+
 def test_a_full_disk_is_not_the_log_s_matter(tmp_path, capfd):
     with listening(tmp_path / "log.txt", False), no_file_longer_than(10):
         say("more than ten letters")

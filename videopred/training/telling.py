@@ -45,7 +45,8 @@ def listening(path: Path, progress: bool) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        handlers[0].handle(_SPEAKER.makeRecord(_SPEAKER.name, logging.INFO, "", 0, f"ended: {error}", (), None))
+        told = printable_lines(str(error)) or type(error).__name__
+        handlers[0].handle(_SPEAKER.makeRecord(_SPEAKER.name, logging.INFO, "", 0, f"ended: {told}", (), None))
         raise
     finally:
         for handler in handlers:
