@@ -32,6 +32,7 @@ def test_a_duration_is_told_in_its_two_largest_units(seconds, told):
     ("count", "told"),
     [
         (0, "0 bytes"),
+        (1, "1 byte"),
         (999.4, "999 bytes"),
         (999.6, "1 kB"),
         (9949, "9.9 kB"),

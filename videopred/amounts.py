@@ -20,8 +20,8 @@ def parts_told(clips: Mapping[str, int]) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes in the largest unit that fits: 512 bytes, 15 kB, 1.6 MB, 119 MB, 2.3 GB."""
-    unit, *larger = "bytes", "kB", "MB", "GB", "TB"
+    """Bytes in the largest unit that fits: 1 byte, 512 bytes, 15 kB, 1.6 MB, 119 MB, 2.3 GB."""
+    unit, *larger = "byte" if count == 1 else "bytes", "kB", "MB", "GB", "TB"
     while count >= 999.5 and larger:
         count, (unit, *larger) = count / 1000, larger
     return f"{count:.2g} {unit}" if count < 9.95 else f"{count:.0f} {unit}"

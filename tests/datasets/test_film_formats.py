@@ -52,12 +52,12 @@ def npz(**arrays):
     return write
 
 
-def longer(write):
+def longer(write, by=77):
     """The same array, with bytes behind it that its head does not speak of."""
 
     def go_on(folder: Path) -> Path:
         path = write(folder)
-        path.write_bytes(path.read_bytes() + bytes(77))
+        path.write_bytes(path.read_bytes() + bytes(by))
         return path
 
     return go_on
@@ -215,6 +215,32 @@ def test_what_is_wrong_is_one_clear_line(tmp_path, write, config, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)) as caught:
         read_films(write(tmp_path), ImportConfig(**config))
     assert "\n" not in str(caught.value)
+
+
+ONE_MORE, OBJECTS = longer(npy(GREY[0, ..., 0]), by=1), np.array([{}] * 6).reshape(1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("write", "complaint"),
+    [
+        (ONE_MORE, r"f\.npy \(1 byte behind its array\); save it again with numpy\.save$"),
+        (packed_longer, r"f\.npz \(77 bytes behind its array\); save it again with numpy\.savez$"),
+        (npy(OBJECTS), r"got object in .*f\.npy; save it again with numpy\.save$"),
+        (npz(a=OBJECTS), r"got object in .*f\.npz; save it again with numpy\.savez$"),
+        (content("f.npz", b"no pack"), r"; save it again with numpy\.savez$"),
+    ],
+)
+def test_an_array_is_saved_again_as_it_was(tmp_path, write, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        read_films(write(tmp_path), ImportConfig())
+
+
+def test_arrays_that_nobody_asks_for_may_have_fields_of_any_name(tmp_path):
+    """NumPy has a format of its own for names that are not Latin-1."""
+    others = np.zeros(4, [("\N{GREEK SMALL LETTER PHI}", float), ("\N{GREEK CAPITAL LETTER ALPHA WITH TONOS}", int)])
+    with pytest.warns(UserWarning, match=r"format 3\.0"):
+        source = npz(a=GREY[0, ..., 0], b=others)(tmp_path)
+    assert sum(read_films(source, ImportConfig(array=("a",), axes="THW")).parts.values()) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")

@@ -10,6 +10,7 @@ from typing import IO, Literal
 import numpy as np
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.datasets.array_films import (
     Header,
     films_of_array,
@@ -22,8 +23,11 @@ from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.files import DAMAGED_ARRAY, whole_npz
 
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-_FIX = "save it again with numpy.save"
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+    (3, 0): np.lib.format.read_array_header_2_0,  # differs in how fields are named, which films have none of
+}
 _AT_ONCE = 2**20  # bytes
 
 
@@ -91,7 +95,7 @@ def _pieces(source: Path, name: str) -> Iterator[bytes]:
 @contextmanager
 def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
     """A .npz file; what is damaged in it is said when it is met."""
-    with whole_npz("SOURCE", source, "save it again with numpy.savez"), zipfile.ZipFile(source) as pack:
+    with whole_npz("SOURCE", source, _fix(source)), zipfile.ZipFile(source) as pack:
         yield pack
 
 
@@ -104,12 +108,12 @@ def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
 def _whole_header(file: IO[bytes], size: int, source: Path) -> tuple[Header, Literal["C", "F"]]:
     """What `_header` gives, if it is of numbers and the file, of so many bytes, is just as long as it says."""
     header, order = _header(file, source)
-    require_numbers(header.dtype, header.shape, source, _FIX)
+    require_numbers(header.dtype, header.shape, source, _fix(source))
     said = file.tell() + header.nbytes
     if size < said:  # which each system would complain of in its own way
         raise _damaged(source, f"{size:,} of {said:,} bytes")
     if size > said:
-        raise _damaged(source, f"{size - said:,} bytes behind its array")
+        raise _damaged(source, f"{counted(size - said, 'byte')} behind its array")
     return header, order
 
 
@@ -126,4 +130,8 @@ def _header(file: IO[bytes], source: Path) -> tuple[Header, Literal["C", "F"]]:
 
 def _damaged(source: Path, why: object) -> check.FaultyFileError:
     must = "be a whole array in NumPy's format"
-    return check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({why})", _FIX))
+    return check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({why})", _fix(source)))
+
+
+def _fix(source: Path) -> str:
+    return f"save it again with numpy.{'savez' if source.suffix.lower() == '.npz' else 'save'}"
