@@ -38,7 +38,7 @@ that an object moves at constant speed all the time; sizes, speeds and times are
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby, pairwise, product
+from itertools import chain, groupby, pairwise, product
 
 import numpy as np
 
@@ -74,16 +74,14 @@ class Occlusion:
         for number, group in groupby(indices, lambda index: index // per_scene):
             [chance] = open_sources(seed, part, [number * per_scene])
             scene = draw_scene(self.recipe, self._conditions[number % len(self._conditions)], chance)
+            films, splices = [_FILMS[film] for film in scene.order], scene.splices
             if per_scene == 1:
                 empty = scene.condition.block == "O1" and scene.condition.objects == 1
                 start = _A if empty else int(chance.integers(2))
-                runs = {start: self._show(scene, start)}
-                for _ in group:
-                    yield self._clip(scene, number, runs, (start, start), ())
-                continue
-            runs = {run: self._show(scene, run) for run in (_A, _B)}
+                films, splices = [(start, start)], ()
+            runs = {run: self._show(scene, run) for run in {*chain(*films)}}
             for index in group:
-                yield self._clip(scene, number, runs, _FILMS[scene.order[index % per_scene]], scene.splices)
+                yield self._clip(scene, number, runs, films[index % per_scene], splices)
 
     def _show(self, scene: Scene, run: int) -> Shown:
         """A run as it is seen, and its truth."""
