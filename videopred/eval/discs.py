@@ -138,7 +138,7 @@ def given_up(tracks: Tracks, area: np.ndarray, wanted: np.ndarray) -> np.ndarray
     share = area / np.maximum(size, 1e-9) ** 2
     less = (share[:, :, None] < share[:, None]) | ((share[:, :, None] == share[:, None]) & (order[:, None] > order))
     both = wanted[:, :, None] & wanted[:, None] & (area[:, :, None] > 0) & (area[:, None] > 0)
-    return (near & for_one & less & both & (order[:, None] != order)).any(2)
+    return (near & for_one & less & both).any(2)
 
 
 def large_enough(area: np.ndarray, radius: np.ndarray) -> np.ndarray:
