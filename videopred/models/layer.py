@@ -38,7 +38,7 @@ class Layer(nn.Module):
         config = core_config(core) if isinstance(core, str) else core
         if not isinstance(config, OwnConfig):
             _check_names(config, settings)
-        config = core_config(core, **settings) if isinstance(core, str) else core.changed(**settings)
+        config = config.changed(**settings)
         self.input_size = check.whole_number("input_size", input_size, 1, "it is the width of the inputs")
         self.core = build_core(config, self.input_size)
         self.output_size = self.core.rows * self.core.units
