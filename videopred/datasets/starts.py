@@ -26,8 +26,8 @@ class Start(NamedTuple):
 def draw_starts(recipe: BallsConfig, sources: list[np.random.Generator]) -> Start:
     """The beginnings of B clips, each drawn from its own source alone.
 
-    A source gives, in this order: number, sizes, places, velocities, colors, curtain. So clips with and without colors
-    or a curtain are otherwise the same.
+    A source gives, in this order: number, sizes, places, velocities, colors, curtain. So clips with and without a
+    curtain are otherwise the same, and so are those of other colors, but that a curtain hung at random hangs elsewhere.
 
     Raises:
         ValueError: there is hardly any room for the balls.
