@@ -30,7 +30,8 @@ class PlainPredictor(nn.Module):
 
     Args:
         predictor: whose encoder and decoder are copied.
-        core: a core that can be unrolled, with the predictor core's weights.
+        core: a plain core with the predictor core's weights: its `project` computes nothing from its input, and its
+            `advance` takes the slots themselves.
     """
 
     def __init__(self, predictor: Predictor, core: Any):
