@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_runs import tiny_data
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 
 from videopred.datasets import open_dataset
 from videopred.eval.settings import Protocol
@@ -162,3 +162,10 @@ def test_shares_are_disjoint_and_whole():
     assert sorted(item for part in parts for item in part) == work
     assert Share().of(work) == work
     assert my_place() == (0, 1)
+
+
+def test_a_total_leaves_what_was_added_up_as_it_was(monkeypatch):
+    monkeypatch.setattr(distributed, "all_reduce", lambda values, group: values.mul_(3))
+    mine = torch.tensor([1.0, 2.5])
+    assert Share(1, 3).total(mine).tolist() == [3, 7.5]
+    assert mine.tolist() == [1, 2.5]

@@ -42,7 +42,7 @@ class Share(NamedTuple):
 
     def total(self, values: torch.Tensor) -> torch.Tensor:
         """The sum of a tensor over all processes, on the CPU; the same in each."""
-        values = values.cpu()
+        values = values.to("cpu", copy=True)  # all_reduce adds up in place
         if self.processes > 1:
             distributed.all_reduce(values, group=self.group)
         return values
