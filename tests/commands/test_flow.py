@@ -336,7 +336,7 @@ def test_what_lacks_or_breaks_among_files_is_a_failure_and_no_misuse(tmp_path, m
     capfd.readouterr()
     for words, message in {
         "inspect balls4": "DATA must hold all 2 shards, got none called balls4-00001-of-00002.h5 in balls4; make it",
-        "import intphys --out x.h5": "SOURCE must hold every frame, got none of number 2 in intphys/dev/O1/",
+        "import intphys --out x.h5": "SOURCE must hold every frame, counted from 1, got none of number 2 in intphys/",
     }.items():
         assert run(words) == 1
         out, err = capfd.readouterr()

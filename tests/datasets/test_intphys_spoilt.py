@@ -35,7 +35,14 @@ def make_grey(path: Path) -> None:
 SPOILT = {
     "a missing frame": (
         lambda dev, train: (dev / "2/scene/scene_09.png").unlink(),
-        "SOURCE must hold every frame, got none of number 9 in ",
+        "SOURCE must hold every frame, counted from 1, got none of number 9 in ",
+    ),
+    "frames counted from 0": (
+        lambda dev, train: [
+            (dev / f"2/scene/scene_{number:02}.png").rename(dev / f"2/scene/scene_{number - 1:02}.png")
+            for number in range(1, 32)
+        ],
+        "SOURCE must hold every frame, counted from 1, got none of number 31 in ",
     ),
     "a missing last frame": (
         lambda dev, train: (dev / "2/scene/scene_31.png").unlink(),
@@ -43,7 +50,7 @@ SPOILT = {
     ),
     "a missing mask": (
         lambda dev, train: (dev / "2/masks/masks_09.png").unlink(),
-        "SOURCE must hold every frame, got none of number 9 in ",
+        "SOURCE must hold every frame, counted from 1, got none of number 9 in ",
     ),
     "too few masks": (
         lambda dev, train: (dev / "2/masks/masks_31.png").unlink(),

@@ -161,7 +161,7 @@ def test_what_holds_no_scenes_is_refused(place, tmp_path):
 def test_a_spoiled_folder_is_refused_before_anything_is_scored(copy):
     film = copy / "dev/O2/0001/3"
     (film / "scene/scene_07.png").rename(film / "spare.png")
-    with pytest.raises(ValueError, match=r"DATA must hold every frame, got none of number 7 in .*0001/3/scene; comp"):
+    with pytest.raises(ValueError, match=r"DATA must .*, counted from 1, got none of number 7 in .*0001/3/scene; comp"):
         open_quadruplets(copy)
     (film / "spare.png").rename(film / "scene/scene_07.png")
     (film / "status.json").write_text('{"header": {"is_possible": "yes"}}')

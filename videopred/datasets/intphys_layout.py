@@ -109,7 +109,7 @@ def pictures_of(film: Path, kind: str) -> list[Path]:
             require_in(other is path, "hold each frame once", f"{other.name} and {path.name}", folder)
     missing = next((number for number in range(1, len(numbers) + 1) if number not in numbers), None)
     require_in(bool(numbers), f"hold pictures such as {kind}_001.png", "none", folder)
-    require_in(missing is None, "hold every frame", f"none of number {missing}", folder)
+    require_in(missing is None, "hold every frame, counted from 1", f"none of number {missing}", folder)
     return [numbers[number] for number in sorted(numbers)]
 
 
