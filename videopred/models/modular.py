@@ -105,9 +105,8 @@ class ModularLayer(nn.Module):
             scores, *steps = self.random(*steps)
         if active is None and scores is not None:
             active = lowest(scores, self.active, silent)
-        elif active is None:
-            active = torch.ones_like(hidden[..., 0], dtype=torch.bool)
-        active = awake(active, silent)
+        else:
+            active = awake(torch.ones_like(hidden[..., 0], dtype=torch.bool) if active is None else active, silent)
         moves = active.unsqueeze(-1)
         candidate, new_cell = self._dynamics(prepared.bias, read.gates, hidden, cell)
         trace = read.trace | {"active": active}
