@@ -42,7 +42,7 @@ def preview_gif(
     return write_bytes(path, pictures.gif_bytes(film))
 
 
-def draw_outlines(film: np.ndarray, masks: np.ndarray, thickness: int = 1) -> None:
+def draw_outlines(film: np.ndarray, masks: np.ndarray, thickness: int) -> None:
     """Paint the outer pixels of every object, in place.
 
     Args:
