@@ -5,6 +5,8 @@ from pathlib import Path
 
 SETTINGS, RECORD = "settings.json", "run.json"
 """In the folder of a run: its settings, and what happened to it."""
+LOG, PROFILE = "log.txt", "profile.json"
+"""In the folder of a run: what was said, and where the time went, if it was asked for."""
 SUMMARY = "seeds.json"
 """In a folder of runs from several seeds: which seeds, and what they reached."""
 LOCK = ".lock"

@@ -13,6 +13,7 @@ from videopred.amounts import counted
 from videopred.device import is_slow_in_bfloat16
 from videopred.interrupt import pass_on
 from videopred.models.compiling import compile_predictor
+from videopred.run_files import LOG
 from videopred.systems import processors
 from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
@@ -82,7 +83,7 @@ class Course:
         keep = KeepCheckpoints(self.folder.checkpoints, training, signs, self.start, self.folder.settle)
         with signs.held, self.clips.file:  # which others may then move or delete, on Windows too
             try:
-                with listening(self.folder.path / "log.txt", self.progress):
+                with listening(self.folder.path / LOG, self.progress):
                     self._say_what_begins()
                     self._train_until_stopped(keep)
                     say(f"finished{self._too_soon}")

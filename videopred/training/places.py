@@ -10,11 +10,11 @@ from pathlib import Path
 
 from videopred import check, check_path
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import LOCK, RECORD, SETTINGS, SUMMARY, data_name
+from videopred.run_files import LOCK, LOG, PROFILE, RECORD, SETTINGS, SUMMARY, data_name
 from videopred.run_record import read_record
 
 _OF_A_RUN = (
-    *(SETTINGS, RECORD, f"{RECORD}.damaged", LOCK, "log.txt", "profile.json", "logs/metrics.csv"),
+    *(SETTINGS, RECORD, f"{RECORD}.damaged", LOCK, LOG, PROFILE, "logs/metrics.csv"),
     *(f"checkpoints/{name}.ckpt*" for name in ("best", "last", "previous", "next", "update-*")),  # and damaged ones
     *("tensorboard/*", "wandb/*"),
     *(".*.partial", "*/.*.partial", "*.DS_Store"),  # what a killed process and macOS leave

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from videopred.files import write_json
 from videopred.models.predictor import Predictor
+from videopred.run_files import PROFILE
 
 PARTS = ("data", "encoder", "core", "decoder", "optimizer", "rest")
 """Parts of an update. Those of the model have their backward passes with them; the optimizer has the clipping of
@@ -128,7 +129,7 @@ def summary(seconds: dict[str, float], updates: int, frames: int) -> dict[str, A
 
 def table(run: Path) -> str:
     """What a run's profile says, as plain text for a terminal."""
-    path = run / "profile.json"
+    path = run / PROFILE
     if not path.is_file():
         return "no profile: it begins with the second update"
     profile = json.loads(path.read_text(encoding="utf-8"))

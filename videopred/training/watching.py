@@ -5,6 +5,7 @@ from pathlib import Path
 from lightning.pytorch.callbacks import Callback
 
 from videopred import check
+from videopred.run_files import PROFILE
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.training.clips import TrainingClips
 from videopred.training.loggers import check_loggers
@@ -50,5 +51,5 @@ def watchers(
     if progress:
         found.append(ProgressBar(training.updates, frames // training.accumulate))
     if watch.profile:
-        found.append(Profile(run / "profile.json", frames, training.accumulate))
+        found.append(Profile(run / PROFILE, frames, training.accumulate))
     return found
