@@ -55,12 +55,17 @@ class Intervention(Settings):
         return self
 
     @property
+    def changes(self) -> dict[str, tuple[object, ...]]:
+        """What is done: flag without its dashes -> its values, of those that are given."""
+        schema = () if self.force_schema is None else (self.force_schema,)
+        flags = {"without": self.without, "freeze": self.freeze, "swap": self.swap, "schema": schema}
+        return {flag: values for flag, values in flags.items() if values}
+
+    @property
     def words(self) -> tuple[str, ...]:
         """What is done, as pictures say it: a few words for each change, such as without 2."""
-        done = {"without": self.without, "freeze": self.freeze, "swap": self.swap}
-        said = [f"{name} {' '.join(map(str, modules))}" for name, modules in done.items() if modules]
-        said += [] if self.force_schema is None else [f"schema {self.force_schema}"]
-        return (*said, f"from step {self.from_step}") if said and self.from_step > 1 else tuple(said)
+        said = tuple(f"{flag} {' '.join(map(str, values))}" for flag, values in self.changes.items())
+        return (*said, f"from step {self.from_step}") if said and self.from_step > 1 else said
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -70,7 +75,7 @@ class Intervention(Settings):
     @property
     def idle(self) -> bool:
         """Whether nothing is done."""
-        return not (self.without or self.freeze or self.swap) and self.force_schema is None
+        return not self.changes
 
     def check_beginning(self, horizon: int) -> None:
         """Refuse a beginning of nothing, or behind so many steps of a rollout.

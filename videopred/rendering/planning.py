@@ -38,13 +38,8 @@ def check_several(models: int, intervention: Intervention, picture: PictureConfi
     """
     if models < 2:
         return
-    done = {
-        "--without": intervention.without,
-        "--freeze": intervention.freeze,
-        "--swap": intervention.swap,
-        "--schema": intervention.force_schema is not None,
-    }
-    flags, fix = ", ".join(flag for flag, given in done.items() if given), "modules are of one model: draw it alone"
+    flags = ", ".join(f"--{flag}" for flag in intervention.changes)
+    fix = "modules are of one model: draw it alone"
     check.require(not flags, flags, "be left out with several runs", "both", fix)
     fits = picture.figure is None or picture.figure in OF_SEVERAL_MODELS
     must, fix = f"be {' or '.join(OF_SEVERAL_MODELS)} with several runs", "draw them one by one"
