@@ -205,7 +205,7 @@ def test_an_intervention_has_its_rows(place, written, tmp_path):
 def test_one_figure_of_several_clips_may_go_to_one_file(tmp_path):
     out, of_all = tmp_path / "x.svg", PictureConfig(figure="mask-out")
     assert new_paths(out, "test", [1, 3], of_all, False) == [[out]]
-    assert [len(paths) for paths in new_paths(tmp_path, "test", [1, 3], of_all, False)] == [2]
+    assert [len(paths) for paths in new_paths(tmp_path, "test", [1, 3], of_all, False)] == [3]
     with pytest.raises(ValueError, match=r"^--out must be a folder for several clips, got .*x\.svg; give a folder"):
         new_paths(out, "test", [1, 3], PictureConfig(figure="strip"), False)
 
