@@ -62,7 +62,7 @@ def test_no_name_means_two_metrics():
 
 
 def test_unknown_and_foreign_settings_are_refused():
-    message = r"--metrics must be one of bce, .* got posision; did you mean position\?"
+    message = r"--metrics must be one of bce, .* MODULE:CLASS, got posision; did you mean position\?"
     with pytest.raises(ValueError, match=message):
         make_metric("posision")
     with pytest.raises(TypeError, match="config must be a PositionConfig for position, got CountConfig"):

@@ -372,5 +372,9 @@ def test_a_setting_that_it_does_not_have_is_named(place):
     )
     with pytest.raises(ValueError, match=message):
         Layer("mycores:Leaky", 5, colour="red")
+    with pytest.raises(
+        ValueError, match=r"^core mycores:Leaky must be given settings that it has, units, got unit; did"
+    ):
+        core_config("mycores:Leaky", unit=3)
     with pytest.raises(ValueError, match="got unit; did you mean units"):
         Layer("mycores:Leaky", 5, unit=3)

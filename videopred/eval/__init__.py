@@ -100,7 +100,7 @@ def find_metric(
         found = own_metric(name)
         return found.settings, found
     table = METRICS | OBJECT_METRICS if table is None else table
-    return table[check.one_of(argument, name, table)]
+    return table[check.one_of(argument, name, [*table, "MODULE:CLASS"])]
 
 
 def metric_settings() -> list[str]:

@@ -57,12 +57,17 @@ def core_config(name: str, **changes: Any) -> CoreConfig:
         changes: values that differ from its defaults.
 
     Raises:
-        ValueError: no core has that name, or it does not have such a setting. TypeError: that is no name.
+        ValueError: no core has that name, or it does not have such a setting. TypeError: that is no name. Of a core of
+            one's own, see `videopred.models.own.own_settings`.
     """
     fix = f"give one of {', '.join(CORES)}, or MODULE:CLASS for your own"
     check.require_kind(isinstance(name, str), "core", "be a name", repr(name), fix)
     if ":" in name:
-        return OwnConfig(source=name, settings=changes)
+        from videopred.models.own import own_settings
+
+        config = OwnConfig(source=name, settings=changes)
+        own_settings(config)  # a class says itself what can be set
+        return config
     if name in PRESETS:
         return cast(CoreConfig, PRESETS[name].core.changed(**changes))
     kind = CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0]

@@ -185,7 +185,7 @@ def _check(core: Any, intervention: Intervention, layers: Sequence[range]) -> No
     """Refuse what cannot be done to this core, in whose layers these are the modules."""
     total = sum(map(len, layers))
     name = getattr(getattr(core, "config", None), "kind", type(core).__name__)
-    fix = "take a model with modules, such as rims, brims, scoff or rmc"
+    fix = "take a model with modules, such as rims, brims, scoff or rmc; a core of your own tells of its by state_rows"
     rows = intervention.without or intervention.freeze or intervention.swap
     check.require(total > 0 or not rows, "RUN", "have modules to silence, freeze or swap", name, fix)
     must = "have a method `given_out` beside state_rows, see videopred/models/core.py"
