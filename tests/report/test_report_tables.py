@@ -124,10 +124,11 @@ def test_runs_are_held_against_the_first_and_strong_where_they_are_told_apart():
     comparison = compare({"gru": gru, "rims": rims})
     means, differences = comparison_tables(comparison)
     assert [(row.name, row.cells[0].text, row.faint) for row in means.rows] == [
-        ("gru", "0.2000", False),
-        ("rims", "0.4000", False),
-        ("blank", "0.5000", True),
+        ("gru", f"0.2000 ±{gru.interval('model', 'mse').half:.4f}", False),
+        ("rims", f"0.4000 ±{rims.interval('model', 'mse').half:.4f}", False),
+        ("blank", f"0.5000 ±{gru.interval('blank', 'mse').half:.4f}", True),
     ]
+    assert means.caption == "Mean of 3 steps, ± half of its 95 % interval over clips"
     assert [row.name for row in differences.rows] == ["rims", "blank"]
     mse, psnr = differences.rows[0].cells
     assert (mse.text, mse.strong, mse.below) == ("0.2000", True, "0.2000 to 0.2000")

@@ -152,23 +152,26 @@ def seed_table(scores: Scores, prefix: str = "") -> Table | None:
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """Means of every row, and how far they are from the first model's; strong where clips tell them apart."""
-    heads = [comparison.head(column) for column in comparison.first.metrics]
+    """Means of every row with half of their intervals, and how far they are from the first model's; strong where clips
+    tell them apart."""
+    metrics = comparison.first.metrics
+    heads = [comparison.head(column) for column in metrics]
     means, differences = [], []
     for row, style in _styles(comparison.rows).items():
         faint = style.startswith("faint")
-        found = {column: comparison.difference(row, column) for column in comparison.first.metrics}
-        values = [Cell(written(one.value, comparison.first.metrics[column])) for column, one in found.items()]
+        of_row = {column: comparison.rows[row].mean(column) for column in metrics}
+        values = [Cell(with_half(one.value, one.half, metrics[column].decimals)) for column, one in of_row.items()]
         means.append(Row(row, values, faint, style))
         if row != comparison.relative_to:
-            apart = [_difference(one, comparison.first.metrics[column]) for column, one in found.items()]
+            apart = [_difference(comparison.difference(row, column), metric) for column, metric in metrics.items()]
             differences.append(Row(row, apart, faint, style))
     horizon = comparison.first.protocol.horizon
     chances = f"{comparison.first.unit}s"
     chances += " and seeds" if any(len(row.runs) > 1 for row in comparison.rows.values()) else ""
+    halves = "" if comparison.first.drawn is None else f", ± half of its 95 % interval over {chances}"
     paired = f"Differences from {comparison.relative_to}, with paired 95 % intervals over {chances}"
     return [
-        Table(f"Mean of {counted(horizon, 'step')}", heads, means),
+        Table(f"Mean of {counted(horizon, 'step')}{halves}", heads, means),
         Table(f"{paired}; bold where the interval excludes 0", heads, differences),
     ]
 
