@@ -38,13 +38,15 @@ def test_json_without_the_self_test(tmp_path, monkeypatch, capfd):
     assert set(doctor.LIBRARIES) < set(found["versions"])
 
 
-def test_a_folder_that_cannot_be_written_is_a_fault(tmp_path, monkeypatch, capfd):
+def test_folders_that_cannot_be_written_are_faults(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     Path("eval").write_text("a file where a folder is wanted")
+    Path("models").symlink_to(tmp_path / "a disk that is away" / "models")
     assert run("doctor --no-self-test --device cpu") == 1
     out, err = capfd.readouterr()
     assert "eval       cannot be written: Not a directory" in out
-    assert "videopred: the folder eval must be one to write to, got " in err
+    assert "models     cannot be written: No such file or directory" in out
+    assert "videopred: the folder models must be one to write to, got " in err
     assert "work in another folder" in err
 
 

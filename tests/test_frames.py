@@ -97,6 +97,14 @@ def test_frames_that_were_turned_over_are_taken():
     assert torch.equal(to_film(frames[:, ::-1]), to_film(frames).flip(-2))
 
 
+@pytest.mark.filterwarnings("error")
+def test_frames_that_are_only_to_be_read_are_taken_and_stay():
+    frames = np.arange(24, dtype=np.uint8).reshape(2, 3, 4, 1)
+    expected = to_film(frames.copy())
+    frames.flags.writeable = False
+    assert torch.equal(to_film(frames), expected)
+
+
 def test_pixels_without_channels_are_refused():
     with pytest.raises(ValueError, match=r"^frames must have at least the axes \(height, .*, got shape \(3, 4\); add"):
         to_film(np.zeros((3, 4), np.uint8))
@@ -105,6 +113,8 @@ def test_pixels_without_channels_are_refused():
 def test_frames_are_not_a_film():
     with pytest.raises(TypeError, match=r"^film must be floating point in \[0, 1\], got torch\.uint8; frames need no"):
         to_frames(torch.from_numpy(noise()))
+    with pytest.raises(TypeError, match=r"^film must be floating point in \[0, 1\], got float64; frames need no"):
+        to_frames(np.zeros((2, 1, 3, 4)))
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_films_are_of_the_precision_of_the_model():
 
 
 def test_films_of_another_shape_are_refused(predictor):
-    with pytest.raises(ValueError, match=r"^film must be \(B, T, 1, 24, 32\), got \(2, 4, 1, 5, 7\); use films"):
+    with pytest.raises(ValueError, match=r"^context must be \(B, T, 1, 24, 32\), got \(2, 4, 1, 5, 7\); use films"):
         roll_out(predictor, clock_film(CONTEXT), HORIZON)
 
 
@@ -292,6 +292,17 @@ def test_a_rollout_can_be_kept(tmp_path):
             np.testing.assert_array_equal(kept[name], getattr(rollout, name))
         np.testing.assert_array_equal(kept["truth"], truth)
     assert [file.name for file in path.parent.iterdir()] == ["rollout.npz"]
+
+
+def test_a_rollout_in_bfloat16_is_kept_in_single_precision(tmp_path):
+    model = build(tiny_model("rims"), (C, HEIGHT, WIDTH)).bfloat16()
+    rollout = roll_out(model, film().bfloat16(), HORIZON, trace=True)
+    save_rollout(tmp_path / "rollout.npz", rollout, film(), {})
+    save_trace(tmp_path / "trace.npz", rollout, {}, {})
+    with np.load(tmp_path / "rollout.npz") as films, np.load(tmp_path / "trace.npz") as trace:
+        assert {films["prediction"].dtype, trace["states"].dtype} == {np.dtype(np.float32)}
+        np.testing.assert_array_equal(films["prediction"], rollout.prediction.float())
+        np.testing.assert_array_equal(trace["states"], rollout.trace["states"].float())
 
 
 def test_a_trace_is_kept_with_what_is_known_of_the_clips(tmp_path):

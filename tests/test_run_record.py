@@ -21,7 +21,9 @@ def test_a_damaged_record_is_named(tmp_path, content):
         read_record(tmp_path)
 
 
-@pytest.mark.parametrize("odd", [{"command": ["a"]}, {"data": "two.h5"}, {"seconds": "2"}, {"state": None}])
+@pytest.mark.parametrize(
+    "odd", [{"command": ["a"]}, {"data": "two.h5"}, {"seconds": "2"}, {"state": None}, {"updates": "two"}]
+)
 def test_what_is_of_another_kind_is_named(tmp_path, odd):
     ((name, value),) = odd.items()
     (tmp_path / "run.json").write_text(json.dumps({"started": "then", "data": None, "saved": 3} | odd))

@@ -92,6 +92,12 @@ def test_a_scorer_of_single_frames_is_wrong_exactly_half_of_the_time(films, scor
         assert all(row.ties == row.scenes for row in rows)
 
 
+def test_a_scorer_may_give_bfloat16(films):
+    found = judge_scorer(lambda film: hashed(film).bfloat16(), films, PlausibilityConfig(aggregates=("mean",)))
+    same = judge_scorer(lambda film: hashed(film).bfloat16().double(), films, PlausibilityConfig(aggregates=("mean",)))
+    assert found.errors == same.errors
+
+
 def test_max_tells_by_single_frames_what_it_should_not(films):
     """Why max is not to be trusted: an object that is missing in one run shows in both impossible films."""
     found = judge_scorer(lit, films, PlausibilityConfig(aggregates=("max",)))

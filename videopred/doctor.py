@@ -158,7 +158,7 @@ def _temporary(faults: list[str]) -> Path | None:
 def _writable(name: str, folder: Path, faults: list[str]) -> str:
     """Whether a folder, or the nearest above it that is there, can be written to, and how much fits."""
     there = folder.absolute()
-    while not there.exists():
+    while not os.path.lexists(there):  # a link that leads nowhere is in the way
         there = there.parent
     try:
         with tempfile.TemporaryFile(dir=there):

@@ -27,8 +27,11 @@ def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> 
         TypeError: frames are not uint8 (a float film would be scaled twice), or no array; `dtype` is not floating.
         ValueError: frames have fewer than three axes.
     """
-    if isinstance(frames, np.ndarray):  # torch has no negative strides, as of what was turned over
-        frames = torch.from_numpy(frames.copy() if min(frames.strides, default=0) < 0 else frames)
+    if isinstance(
+        frames, np.ndarray
+    ):  # torch has no negative strides, as of what was turned over, and warns of read-only
+        plain = frames.flags.writeable and min(frames.strides, default=0) >= 0
+        frames = torch.from_numpy(frames if plain else frames.copy())
     if not isinstance(frames, Tensor):
         shown, fix = f"{frames!r}, of class {type(frames).__name__}", "give what `read_frames` of open data gave"
         raise TypeError(check.complaint("frames", "be an array or a tensor", shown, fix))
@@ -57,8 +60,9 @@ def to_frames(film: Tensor) -> np.ndarray:
         TypeError: the film is not floating point.
         ValueError: a value lies outside [0, 1] or is not a number.
     """
-    if not film.is_floating_point():
-        raise TypeError(f"film must be floating point in [0, 1], got {film.dtype}; frames need no conversion")
+    floating = isinstance(film, Tensor) and film.is_floating_point()
+    got = getattr(film, "dtype", type(film).__name__)
+    check.require_kind(floating, "film", "be floating point in [0, 1]", got, "frames need no conversion")
     low, high = (end.item() for end in film.aminmax())  # both NaN when a value is
     check.require(not isnan(low), "film", "lie in [0, 1]", "NaN", "look for the first step at which it arises")
     got = f"values from {number_told(low)} to {number_told(high)}"

@@ -108,7 +108,8 @@ def roll_out(
         chance = [torch.Generator().manual_seed(clip) for clip in range(len(context))]
     _check_chance(chance, len(context))
     feed = _feed(feedback, chance)
-    with evaluating(predictor), torch.inference_mode(), folded_once(predictor):
+    named = check.named({"film": "context"})
+    with named, evaluating(predictor), torch.inference_mode(), folded_once(predictor):
         said = predict_on(predictor, context, horizon - 1, feed=feed, trace=trace)
     # Made outside of that mode, whose own tensors no gradient may pass by; unless all around is in it, as in scoring.
     film, happened = torch.sigmoid(said.logits), said.trace
@@ -197,7 +198,7 @@ def save_rollout(path: Path, rollout: Rollout, truth: Tensor, made: Mapping[str,
         "prediction": rollout.prediction,
         "truth": truth,
     }
-    arrays = {name: film.cpu().numpy() for name, film in films.items()}
+    arrays = {name: _array(film) for name, film in films.items()}
     write_arrays(path, arrays | {"made": np.array(json.dumps(made))})
 
 
@@ -215,5 +216,10 @@ def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray], ma
     """
     arrays = {"context": np.array(rollout.context.shape[1]), "made": np.array(json.dumps(made))}
     for name, values in rollout.trace.items():
-        arrays["states" if name == "states" else f"trace/{name}"] = values.cpu().numpy()
+        arrays["states" if name == "states" else f"trace/{name}"] = _array(values)
     write_arrays(path, arrays | {f"truth/{name}": values for name, values in truth.items()})
+
+
+def _array(values: Tensor) -> np.ndarray:
+    """A tensor for NumPy, which has no bfloat16."""
+    return (values.float() if values.dtype == torch.bfloat16 else values).cpu().numpy()

@@ -165,7 +165,7 @@ def judge_scorer(
             check_differing(config.aggregates, differs[scene, :, config.burn_in :], scene)
         found = score(to_film(shown.reshape(-1, *shown.shape[2:])))
         _check_surprise(found, (4 * len(shown), frames - 1))
-        surprise[start:stop] = found.cpu().numpy().reshape(-1, 4, frames - 1)
+        surprise[start:stop] = found.cpu().double().numpy().reshape(-1, 4, frames - 1)
     surprise, differs = surprise[..., config.burn_in - 1 :], differs[..., config.burn_in :]
     plausible: dict[str, Plausible] = {
         name: aggregate(name, surprise, differs, scenes.possible) for name in config.aggregates

@@ -1,6 +1,7 @@
 """Errors of a user's own core or metric, which may raise any: what is told of one, and from which line it came."""
 
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -36,7 +37,7 @@ def with_place(error: Exception) -> Exception:
     if not own or is_complaint(error) or isinstance(error, MemoryError) or lacking_memory(error):
         return error
     file = Path(own[-1].filename).name
-    on_purpose = own[-1] is frames[-1] and (own[-1].line or "").startswith("raise ")
+    on_purpose = own[-1] is frames[-1] and re.search(r"(^|[:;]\s*)raise\b", own[-1].line or "") is not None
     if on_purpose and isinstance(error, ValueError | TypeError):
         return ValueError(f"{error} ({file}, line {own[-1].lineno})")
     return FailedError(complaint(file, "raise no error", error_told(error), MEND))

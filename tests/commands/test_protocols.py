@@ -178,7 +178,7 @@ def test_samples_are_as_many_as_a_card_says_where_pixels_are_drawn(made, learned
             "rnem-balls",
             "DATA must be made as balls4, balls678, curtain for --protocol rnem-balls, got .*height",
         ),
-        ("svg-smmnist", "for --protocol svg-smmnist, got .*, where the world is Balls .sm-mnist differs least"),
+        ("svg-smmnist", "for --protocol svg-smmnist, got .*, where the world is Balls; "),
     ],
 )
 def test_data_that_a_protocol_does_not_mean_is_refused(small, name, message):

@@ -15,6 +15,12 @@ from videopred.eval.settings import BCEConfig, BCEMeanConfig, F1Config, OverlapC
 from videopred.settings import Settings
 
 
+def test_a_clamp_that_single_precision_does_not_hold_is_refused():
+    """It would be 0, and the cost of a sure mistake infinite, or not a number."""
+    with pytest.raises(ValueError, match=r"clamp must be greater than or equal to 0\.0*1, got 1e-46"):
+        BCEConfig(clamp=1e-46)
+
+
 def test_bce_of_a_sure_mistake_is_the_clamp():
     """Of 3 x 5 pixels one is lit; predicted black, it costs -ln(clamp), and the 14 right ones 14 clamp."""
     truth = torch.zeros(1, 1, 1, 3, 5).double()

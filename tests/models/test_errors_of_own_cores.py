@@ -65,8 +65,9 @@ def test_an_error_in_a_step_is_told_with_its_place(line, told, train):
     assert said.endswith(" (mine.py, line 25); mend it there; VIDEOPRED_TRACEBACK=1 shows every call")
 
 
-def test_what_a_core_says_itself_of_its_settings_stays_and_has_its_place(train):
-    status, said = train(built="raise ValueError(f'units must be even, got {settings.units}')")
+@pytest.mark.parametrize("line", ["raise ValueError", "if settings.units % 2: raise ValueError"])
+def test_what_a_core_says_itself_of_its_settings_stays_and_has_its_place(line, train):
+    status, said = train(built=f"{line}(f'units must be even, got {{settings.units}}')")
     assert (status, said) == (2, "videopred: units must be even, got 3 (mine.py, line 17)")
 
 

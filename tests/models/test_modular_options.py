@@ -358,6 +358,10 @@ def test_a_random_choice_is_drawn_for_every_step_and_clip_in_training_from_the_g
         ({"input_heads": 3}, "--core.input-heads must divide 4 units = 400, got 3; choose 1, 2 or 4"),
         ({"modules": 0}, "--core.modules must be greater than 0, got 0"),
         (
+            {"modules": 2, "active": 1, "comm_topk": 1},
+            "--core.comm-topk must be left out for 2 modules, got 1; leave it out",
+        ),
+        (
             {"comm_topk": 5},
             "--core.comm-topk must be at most 4 for 6 modules, got 5; leave it out: a larger one change",
         ),

@@ -132,6 +132,13 @@ def test_a_title_has_lines_of_about_one_length(words, lines):
     assert max(found) - min(found) <= 1
 
 
+def test_a_title_breaks_no_word_that_a_line_has_room_for():
+    line, words = np.ones(2), ["hierarchical-rims-balls4-small-no-attention", "on", "colored678-rnem-small.h5"]
+    figure = draw_curves({"MSE": ScorePanel({"a": Curve(line, line, line)}, False)}, title=" ".join(words))
+    assert figure.get_suptitle().split() == words
+    assert "\n" in figure.get_suptitle()
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_trivial_curve_leaves_the_panel_where_it_is_far_worse_and_is_named(sign):
     """Models reach from 1 to 3, so that up to 5 is near, and what is better always is."""

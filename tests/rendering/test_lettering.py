@@ -32,7 +32,7 @@ def test_a_text_is_as_wide_as_is_said(text):
     columns = inked(written(text))
     assert columns[0] - LEFT in (0, 1, 2)  # 2 with matplotlib 3.10
     assert abs(columns[-1] + 1 - columns[0] - text_width(text)) <= 2
-    assert text_width("") == 0
+    assert text_width("") == text_width(" ") == 0
 
 
 @pytest.fixture

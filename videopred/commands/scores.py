@@ -156,6 +156,8 @@ def _check_metrics(metrics: tuple[str, ...]) -> None:
 def _results(runs: list[Path], data: Path | None, films: GivenConfig) -> Path:
     """Where results go unless --out says otherwise."""
     if films.pred is not None:
-        return Path("eval") / data_name(films.pred) / data_name(data or films.true or films.pred)
+        truth = data or films.true
+        assert truth is not None  # _split has asked for one
+        return Path("eval") / data_name(films.pred) / data_name(truth)
     assert data is not None  # _split has asked for it
     return results(runs[0], data, len(runs) - 1)

@@ -74,10 +74,10 @@ class StoredArrays:
 
     def features(self) -> dict[str, Any]:
         """Part -> the array of its frames, or None if there is none, of the parts that are there."""
-        names = {part: f"{group}/features" for part, group in PARTS.items() if group in self.groups()}
         with self.reading() as file:
-            arrays = {part: isinstance(file.get(name), h5py.Dataset) for part, name in names.items()}
-            return {part: own_array("DATA", file, names[part]) if there else None for part, there in arrays.items()}
+            names = {part: f"{group}/features" for part, group in PARTS.items() if group in set(file)}
+            found = {part: name for part, name in names.items() if isinstance(file.get(name), h5py.Dataset)}
+            return {part: own_array("DATA", file, found[part]) if part in found else None for part in names}
 
     def of_part(self, part: str) -> dict[str, h5py.Dataset]:
         """All arrays in the group of a part and the groups in it, by name."""

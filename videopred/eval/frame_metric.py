@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import torch
 from torch import Tensor
 
-from videopred.eval.metric import Metric, check_bounds, check_pair, check_range, naming
+from videopred.eval.metric import Metric, check_bounds, check_pair, check_unit_range, naming
 
 VALUES_AT_ONCE = 2**17
 """Values of a film that are worked on together: few enough to stay in a processor's cache, so memory does not grow."""
@@ -121,7 +121,7 @@ def _walk(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> 
         blocks.append([metric.measure_frames(frames) for metric in metrics])
     check_bounds("prediction", torch.stack(lowest).amin(), torch.stack(highest).amax())
     if not sound:
-        check_range("truth", truth)
+        check_unit_range("truth", truth)
     measured = []
     for metric, counted in zip(metrics, zip(*blocks, strict=True), strict=True):
         joined = {key: torch.cat([block[key] for block in counted]) for key in counted[0]}

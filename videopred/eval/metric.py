@@ -203,8 +203,7 @@ def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
     got: Any = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
     must, fix = f"reduce to a tensor of shape ({steps},), one value per step", "pool over clips, and not over steps"
     require(got == (steps,), f"metric {metric.name}", must, got, fix)
-    finite = not values.isinf().any()
-    require(finite, f"metric {metric.name}", "reduce to finite numbers or NaN", "infinity", _NO_INFINITY)
+    _check_finite(metric, values)
     return values
 
 
@@ -217,10 +216,13 @@ def clip_means(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
     reduced(metric, measured)
     with naming(metric):
         values = metric.of_each_clip(measured)
-    require(
-        not values.isinf().any(), f"metric {metric.name}", "reduce to finite numbers or NaN", "infinity", _NO_INFINITY
-    )
+    _check_finite(metric, values)
     return values.nanmean(1)
+
+
+def _check_finite(metric: Quantity, values: Tensor) -> None:
+    must = "reduce to finite numbers or NaN"
+    require(not values.isinf().any(), f"metric {metric.name}", must, "infinity", _NO_INFINITY)
 
 
 def weights_of(values: Tensor, clip_weights: Tensor | None) -> Tensor:
@@ -249,8 +251,8 @@ def check_films(prediction: Tensor, truth: Tensor) -> None:
         ValueError: they have not five axes, differ in shape, hold nothing, leave [0, 1] or hold NaN.
     """
     check_pair(prediction, truth)
-    check_range("prediction", prediction)
-    check_range("truth", truth)
+    check_unit_range("prediction", prediction)
+    check_unit_range("truth", truth)
 
 
 def check_pair(prediction: Tensor, truth: Tensor) -> None:
@@ -284,7 +286,7 @@ def check_same_shape(name: str, film: Tensor, truth: Tensor) -> None:
     require(film.shape == truth.shape, name, must, tuple(film.shape), fix)
 
 
-def check_range(name: str, film: Tensor) -> None:
+def check_unit_range(name: str, film: Tensor) -> None:
     """Refuse with a ValueError a film with values outside [0, 1] or NaN."""
     check_bounds(name, film.amin(), film.amax())
 

@@ -36,7 +36,7 @@ class SurvivalConfig(Settings):
     shortest: int = Field(1, ge=1)
     """Hidden frames from which on an occlusion counts."""
     frames: int = Field(3, ge=1)
-    """Frames after it in which the object must be on the track that it was on before."""
+    """Frames after it that show half of the object; survival asks that it is on its old track in all of them."""
 
 
 class ExitErrorConfig(SurvivalConfig):
@@ -70,8 +70,8 @@ class OwnMeanIoUConfig(Settings):
 class CollisionBCEConfig(Settings):
     """Binary cross-entropy in nats per frame over the pixels of objects that collide (R-NEM's relational loss)."""
 
-    clamp: float = Field(1e-6, gt=0, lt=0.5)
-    """Predictions are taken as no closer than this to 0 and 1, in (0, 0.5)."""
+    clamp: float = Field(1e-6, ge=1e-37, lt=0.5)
+    """Predictions are taken as no closer than this to 0 and 1, in [1e-37, 0.5)."""
 
 
 class EnergyConfig(Settings):

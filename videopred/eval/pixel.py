@@ -8,7 +8,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from videopred.check import require
 from videopred.eval.frame_metric import FrameMetric, Frames
-from videopred.eval.metric import check_axes, check_range, check_same_shape
+from videopred.eval.metric import check_axes, check_same_shape, check_unit_range
 from videopred.eval.settings import BCEConfig, BCEMeanConfig
 
 
@@ -171,7 +171,7 @@ def bce_of_logits(logits: Tensor, truth: Tensor) -> Tensor:
     check_axes("logits", logits)
     check_axes("truth", truth)
     check_same_shape("logits", logits, truth)
-    check_range("truth", truth)
+    check_unit_range("truth", truth)
     finite = bool(torch.isfinite(logits).all())
     require(finite, "logits", "be finite", "infinity or NaN", "look for a loss that diverged")
     nats = binary_cross_entropy_with_logits(logits.double(), truth.double(), reduction="none")

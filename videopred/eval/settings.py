@@ -109,8 +109,8 @@ class GivenConfig(Settings):
 class BCEConfig(Settings):
     """Binary cross-entropy in nats per frame: summed over pixels, as R-NEM does."""
 
-    clamp: float = Field(1e-6, gt=0, lt=0.5)
-    """Predictions are taken as no closer than this to 0 and 1, in (0, 0.5); one sure, wrong pixel costs −ln(clamp)."""
+    clamp: float = Field(1e-6, ge=1e-37, lt=0.5)
+    """Predictions are taken as no nearer than this to 0 and 1, in [1e-37, 0.5); a sure, wrong one costs −ln(clamp)."""
 
 
 class BCEMeanConfig(BCEConfig):

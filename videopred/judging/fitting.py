@@ -114,15 +114,14 @@ def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
         return (f"{file.path.name} does not say how it was made: only the size of its frames was held against {name}",)
     worlds = {preset: recipe for preset, recipe in allowed.items() if type(recipe) is type(file.recipe)}
     differences = {preset: file.recipe.differing(recipe, FREE) for preset, recipe in worlds.items()}
-    if worlds:
-        nearest = min(differences, key=lambda preset: len(differences[preset]))
-        ours, theirs = file.recipe, worlds[nearest]
-        differing = [f"{one} is {getattr(ours, one)} for {getattr(theirs, one)}" for one in differences[nearest]]
-    else:
-        nearest, differing = card.datasets[0], [f"the world is {type(file.recipe).__name__.removesuffix('Config')}"]
-    must = f"be made as {', '.join(card.datasets)} for --protocol {name}"
+    must, fix = f"be made as {', '.join(card.datasets)} for --protocol {name}", _other(card)
+    world = f"{file.path}, where the world is {type(file.recipe).__name__.removesuffix('Config')}"
+    check.require(len(worlds) > 0, "DATA", must, world, fix)
+    nearest = min(differences, key=lambda preset: len(differences[preset]))
+    ours, theirs = file.recipe, worlds[nearest]
+    differing = [f"{one} is {getattr(ours, one)} for {getattr(theirs, one)}" for one in differences[nearest]]
     got = f"{file.path}, where {', '.join(differing)} ({nearest} differs least)"
-    check.require(not differing, "DATA", must, got, _other(card))
+    check.require(not differing, "DATA", must, got, fix)
     if getattr(file.recipe, "mnist_sha256", None) == read_digits().sha256:
         return (f"{file.path.name} shows the package's own digits, MNIST's test file; {name} is of the whole MNIST",)
     return ()

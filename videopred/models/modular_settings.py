@@ -72,7 +72,8 @@ def _check_modules(config: ModularSettings, modules: int, active: int, units: in
     fix = "choose 1, 2 or 4"
     require(values % heads == 0, "--core.input-heads", f"divide 4 units = {values}", heads, fix)
     if config.comm_topk is not None:
-        must, fix = f"be at most {modules - 2} for {modules} modules", "leave it out: a larger one changes nothing"
+        most = f"be at most {modules - 2}" if modules > 2 else "be left out"
+        must, fix = f"{most} for {modules} modules", "leave it out: a larger one changes nothing"
         require(config.comm_topk <= modules - 2, "--core.comm-topk", must, config.comm_topk, fix)
     if config.competition == "null" and active < modules:
         for flag, on in (("input-attention", config.input_attention), ("null-slot", config.null_slot)):

@@ -77,8 +77,8 @@ def build_own(config: OwnConfig, features: int) -> Any:
         ValueError: see `own_class`; or settings that it does not have; or it says no `rows` and `units`.
         FailedError: it raises another error.
     """
-    found = own_class(config.source)
-    settings = [own_settings(config)] if hasattr(found, "settings") else []
+    found, chosen = own_class(config.source), own_settings(config)
+    settings = [chosen] if hasattr(found, "settings") else []
     try:
         core = found(*settings, features)
     except ValueError:  # by which it may say itself what is wrong with its settings

@@ -95,8 +95,9 @@ def _add_legend(figure: Figure, free: tuple[int, int, int] | None) -> None:
 
 def _in_even_lines(title: str, width: int) -> str:
     """A title in as few lines as it needs, about as long as each other, so that no word stands alone."""
-    needed = len(wrap(title, width))
-    return "\n".join(next(lines for to in range(1, width + 1) if len(lines := wrap(title, to)) <= needed))
+    needed, longest = len(wrap(title, width)), max(map(len, title.split()), default=1)
+    widths = range(min(longest, width), width + 1)  # none that would break a word
+    return "\n".join(next(lines for to in widths if len(lines := wrap(title, to)) <= needed))
 
 
 def _draw(plot: Any, panel: ScorePanel, marks: Sequence[int]) -> None:

@@ -53,9 +53,7 @@ def literal(text: str) -> str:
 
 def empty_figure(width: float, height: float) -> Figure:
     """A figure of that size in inches, that lays itself out."""
-    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
 def dress(plot: Any, title: str = "", x: str = "", y: str = "") -> None:

@@ -41,6 +41,6 @@ def paint_legend(page: Page, swatches: tuple[Swatch, ...], x: int, y: int) -> No
 @cache
 def text_width(text: str, size: int = TEXT) -> int:
     """How wide a text is, px."""
-    if not text:
+    if not text.strip():  # blanks have no ink
         return 0
     return ceil(TextPath((0, 0), literal(text), size=size, prop=FontProperties(family=fonts())).get_extents().width)

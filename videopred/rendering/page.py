@@ -2,11 +2,10 @@
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from videopred.palette import INK, PAGE
-from videopred.rendering.canvas import hue, literal
+from videopred.rendering.canvas import hue, literal, pixels
 from videopred.rendering.fonts import fonts
 
 LETTERS = 15
@@ -25,7 +24,6 @@ class Page:
         self.pixels = pixels
         self._height, self._width = pixels.shape[:2]
         self._figure = Figure(figsize=(self._width / _DPI, self._height / _DPI), dpi=_DPI)
-        self._canvas = FigureCanvasAgg(self._figure)
 
     def paste(self, picture: np.ndarray, scale: int, left: int, top: int) -> None:
         """Put a picture (H, W, 3) uint8 on the page, each pixel a square of scale x scale."""
@@ -55,8 +53,7 @@ class Page:
     def drawn(self) -> np.ndarray:
         """(height, width, 3) uint8: where nothing is drawn, the pictures show."""
         self._figure.figimage(self.pixels, origin="upper", zorder=-1)  # below the plots
-        self._canvas.draw()
-        return np.asarray(self._canvas.buffer_rgba())[..., :3].copy()
+        return pixels(self._figure)
 
 
 def blank_page(height: int, width: int) -> np.ndarray:

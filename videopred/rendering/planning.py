@@ -62,6 +62,9 @@ def known_clips(choice: ClipChoice, count: int) -> list[int] | None:
         return random_clips(among, choice.random, choice.seed)
     if choice.ranked:
         return None
+    for clip in choice.clips:
+        must = f"lie in 0 to {count - 1}, the clips of the part"
+        check.require(0 <= clip < count, "--clips", must, clip, "choose one of these")
     return list(choice.clips) or list(range(min(USUAL_CLIPS, among)))
 
 

@@ -100,7 +100,7 @@ def write_report(
         name = data_name(shown) if shown else ""
         beside = common if common and name in ("", common.data) else None
         like, together = _asked_on(name, found, beside), bool(beside and compared and compared.scores)
-        among = _with_scores_among_others(run, files).scores.get(name)
+        among = None if name in run.scores else _with_scores_among_others(run, files).scores.get(name)
         sections.append(tell_run(run, shown, by, where, rows=rows, like=like, among=among, together=together))
     text = set_page(_with_clips(sections, compared), compared)
     length = len(text.encode())

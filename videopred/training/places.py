@@ -34,15 +34,18 @@ def run_of(out: Path, seed: int) -> Path:
 
 def is_unbegun(out: Path) -> bool:
     """Whether a folder holds no file but a lock: it is empty, or of a training that was killed as it began."""
-    there = (found for found in out.rglob("*") if found.is_symlink() or not found.is_dir())
-    return out.is_dir() and all(found.name == LOCK for found in there)
+    return out.is_dir() and all(found.name == LOCK for found in _files_in(out))
 
 
 def foreign_files(out: Path) -> list[str]:
     """What lies in the folder of a run that no training put there, such as notes or another run, by its place in it."""
-    there = (found for found in out.rglob("*") if found.is_symlink() or not found.is_dir())
-    names = sorted(found.relative_to(out).as_posix() for found in there)
+    names = sorted(found.relative_to(out).as_posix() for found in _files_in(out))
     return [name for name in names if not any(fnmatchcase(name, pattern) for pattern in _OF_A_RUN)]
+
+
+def _files_in(out: Path) -> list[Path]:
+    """Files and links at any depth."""
+    return [found for found in out.rglob("*") if found.is_symlink() or not found.is_dir()]
 
 
 def check_free(out: Path, overwrite: bool) -> None:
