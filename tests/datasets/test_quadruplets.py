@@ -57,13 +57,15 @@ def test_a_file_tells_names_labels_conditions_and_splices(place):
 
 
 def test_films_of_a_scene_need_not_stand_together(place, tmp_path):
-    """Its clips are those with its number, in their order."""
+    """Its clips are those with its number, in their order, and so are its labels."""
     path = Path(shutil.copy(place / "films.h5", tmp_path))
     with h5py.File(path, "r+") as file:
         file["test/labels/scene"][:8] = [1, 0] * 4
-    scenes, frames = open_quadruplets(path), open_dataset(path).read_frames("test", 0, 8)
+    scenes, clips = open_quadruplets(path), open_dataset(path)
+    frames, possible = clips.read_frames("test", 0, 8), clips.read("test", "labels/possible", 0, 8)
     for scene in (0, 1):
         np.testing.assert_array_equal(scenes.read(scene), frames[1 - scene :: 2])
+        np.testing.assert_array_equal(scenes.possible[scene], possible[1 - scene :: 2])
 
 
 def test_every_nth_frame_is_shown_and_splices_move_to_the_next_one(place):
