@@ -12,17 +12,20 @@ from videopred.eval.intervals import of_shares
 from videopred.eval.plausibility import Plausible, Scenes, errors
 from videopred.eval.plausibility_comparison import PlausibilityComparison
 from videopred.eval.plausibility_scores import PlausibilityScores
+from videopred.eval.plausibility_seeds import over_seeds
 
 BLOCKS = ["O1"] * 12 + ["O2"] * 8
 POSSIBLE = np.tile([[True, False, False, True]], (20, 1))
 
 
-def scored(run: str, margins: list[float], *, labelled: bool = True) -> PlausibilityScores:
-    """Scores of a run whose possible films lead by these margins."""
-    films = np.array([[margin / 2, 0.0, 0.0, margin / 2] for margin in margins])
+def scored(run: str, mean: list[float], *, labelled: bool = True, **others: list[float]) -> PlausibilityScores:
+    """Scores of a run whose possible films lead by these margins, of the mean and of other aggregates."""
     names = [[f"{scene}/{film}" for film in range(4)] for scene in range(20)]
     scenes = Scenes(names, POSSIBLE if labelled else None, {"block": BLOCKS})
-    plausible = {"mean": Plausible(films, np.array(margins) if labelled else None)}
+    plausible = {
+        name: Plausible(np.outer(margins, [0.5, 0, 0, 0.5]), np.array(margins) if labelled else None)
+        for name, margins in {"mean": mean, **others}.items()
+    }
     found = {name: errors(of, scenes, resamples=3) for name, of in plausible.items()}
     return PlausibilityScores(scenes, plausible, found, {"data": "d/films.h5", "run": run, "surprise": "kl"})
 
@@ -50,6 +53,24 @@ def test_errors_and_differences_by_hand():
         good, bad = kind.models["good"], other.models["bad"]
         assert (good.difference, good.low, good.high) == pytest.approx((-bad.difference, -bad.high, -bad.low))
         assert good.told_apart == bad.told_apart
+
+
+def in_error(mean: int, matched: int) -> PlausibilityScores:
+    """Scores that are wrong in so many of the scenes by each aggregate."""
+    first, second = ([WRONG] * wrong + [RIGHT] * (20 - wrong) for wrong in (mean, matched))
+    return scored(f"models/{mean}", first, matched=second)
+
+
+def test_each_aggregate_is_compared_by_its_own_errors():
+    of = PlausibilityComparison({"a": [in_error(2, 5)], "b": [in_error(7, 11)]}).kinds
+    for name, ours, theirs in (("mean", 2, 7), ("matched", 5, 11)):
+        models = of[name][0].models
+        assert (models["a"].relative, models["b"].relative) == (ours / 20, theirs / 20)
+
+
+def test_each_aggregate_has_its_own_mean_over_seeds():
+    of = over_seeds([in_error(2, 5), in_error(4, 9)])
+    assert [of[name][0]["relative"]["mean"] for name in ("mean", "matched")] == pytest.approx([3 / 20, 7 / 20])
 
 
 def test_scenes_are_paired():
