@@ -135,6 +135,12 @@ def test_tables_say_what_a_row_is_the_mean_of():
     assert "over clips (paired bootstrap, widened by Student's t); !" in alone
 
 
+def test_clips_are_those_of_the_run_that_has_a_value_in_the_fewest():
+    runs = np.ones((3, 9, 2))
+    runs[1, 4:] = runs[2, 6:] = np.nan
+    assert model_rows({"gru": table(runs)})["gru"].clips("mse") == 4
+
+
 def test_curves_are_of_the_mean_over_seeds():
     """2, 4, 6 at either step: Student's t, 4.303 * 2 / sqrt(3)."""
     row = compare({"gru": constant(2, 4, 6)}).rows["gru"]
