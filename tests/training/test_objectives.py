@@ -125,6 +125,15 @@ def test_noise_flips_pixels_of_what_is_given_and_not_of_what_is_asked(data):
     assert not torch.equal(learner().loss_of(frames, 0), learner(noise=0.2).loss_of(frames, 0))
 
 
+def test_noise_flips_each_true_frame_that_is_left_beside_samples():
+    film, echo = torch.zeros(50, 7, 1, 5, 8), Echo()
+    logits_of_next(echo, film, 2, noise=0.2, sampling=0.3)  # type: ignore[arg-type]
+    fed = torch.cat(echo.fed, 1)
+    for t in range(4):  # the other two are its own
+        given = fed[:, t][fed[:, t] != torch.sigmoid(torch.tensor(2.0))]
+        assert given.mean().item() == pytest.approx(0.2, abs=0.04), t
+
+
 @pytest.mark.parametrize("what", ["noise", "sampling"])
 def test_a_small_share_is_as_small_in_bf16(what):
     """In which Lightning has torch make all numbers; random ones are then multiples of 1 / 256."""
