@@ -77,24 +77,25 @@ def test_a_perfect_model_is_perfect(file):
 
 
 class Films(Clips):
-    """Seven films, some of them of one scene."""
+    """Seven films of each of two parts, some of them of one scene."""
 
     def __init__(self, scenes: list[Any]):
-        super().__init__({"train": noise(4, 1), "test": noise(7, 2)})
-        self.truth, self.scenes = ("labels/scene",), np.array(scenes)
+        super().__init__({"train": noise(4, 1), "validation": noise(7, 3), "test": noise(7, 2)})
+        self.truth, self.scenes = ("labels/scene",), {"validation": np.array(scenes[::-1]), "test": np.array(scenes)}
 
     def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
-        assert (part, name) == ("test", "labels/scene")
-        return self.scenes[start:stop]
+        assert name == "labels/scene"
+        return self.scenes[part][start:stop]
 
 
 def test_which_clips_are_of_one_scene_is_known_to_scores(file):
-    def scenes(of: Any, clips: int | None = None) -> np.ndarray | None:
-        return judge(grey, of, Protocol(context=3, horizon=2, metrics=("mse",), clips=clips)).scenes
+    def scenes(of: Any, clips: int | None = None, part: str = "test") -> np.ndarray | None:
+        return judge(grey, of, Protocol(context=3, horizon=2, metrics=("mse",), clips=clips, part=part)).scenes
 
     films = Films([4, 4, 6, 6, 6, 9, 9])
     assert scenes(films).tolist() == [4, 4, 6, 6, 6, 9, 9]
     assert scenes(films, 3).tolist() == [4, 4, 6]
+    assert scenes(films, part="validation").tolist() == [9, 9, 6, 6, 6, 4, 4]
     assert scenes(Films([5, 3, 0, 1, 2, 6, 4])) is None
     assert scenes(Films([[1, 2]] * 7)) is None, "somebody's own label"
     assert scenes(Films([0.2] * 6 + [np.nan])) is None
