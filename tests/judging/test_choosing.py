@@ -24,22 +24,24 @@ class Likeness(Metric):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    file = open_dataset(tiny_data(tmp_path_factory.mktemp("choosing")))
+    """A model, and a file of as many clips for validation as for tests."""
+    clips = CLIPS | {"validation": CLIPS["test"]}
+    file = open_dataset(tiny_data(tmp_path_factory.mktemp("choosing"), clips))
     return models.build(tiny_model(), (1, file.height, file.width)), file
 
 
-@pytest.mark.parametrize("metric", ["mse", "f1"])
+@pytest.mark.parametrize(("metric", "part"), [("mse", "test"), ("f1", "test"), ("mse", "validation")])
 @pytest.mark.parametrize("batch_size", [2, 7])
-def test_a_clip_has_the_score_it_has_alone(place, metric, batch_size):
+def test_a_clip_has_the_score_it_has_alone(place, metric, part, batch_size):
     predictor, file = place
-    scores = clip_scores(predictor, file, "test", metric, 3, 4, batch_size=batch_size)
+    scores = clip_scores(predictor, file, part, metric, 3, 4, batch_size=batch_size)
     assert scores.shape == (CLIPS["test"],)
     measure = make_metric(metric)
     for clip in range(CLIPS["test"]):
-        rollout, truth = imagine(predictor, file, "test", [clip], 3, 4)
+        rollout, truth = imagine(predictor, file, part, [clip], 3, 4)
         alone = measure.reduce(measure.measure(rollout.prediction, truth)).mean()
         np.testing.assert_allclose(scores[clip], alone, rtol=1e-5)
-    assert len(clip_scores(predictor, file, "test", metric, 3, 4, first=2)) == 2
+    assert len(clip_scores(predictor, file, part, metric, 3, 4, first=2)) == 2
 
 
 @pytest.mark.parametrize(
