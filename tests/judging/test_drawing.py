@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from slow_proofs import slow
-from tiny_runs import tiny_data, tiny_model
+from tiny_runs import CLIPS, tiny_data, tiny_model
 
 from videopred import models
 from videopred.datasets import DATASETS, open_dataset
@@ -23,7 +23,9 @@ from videopred.rendering.settings import ClipChoice, PictureConfig
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    file = open_dataset(tiny_data(tmp_path_factory.mktemp("drawing")))
+    """A model, and a file of as many clips for validation as for tests."""
+    clips = CLIPS | {"validation": CLIPS["test"]}
+    file = open_dataset(tiny_data(tmp_path_factory.mktemp("drawing"), clips))
     torch.manual_seed(0)
     return models.build(tiny_model("rims"), (1, file.height, file.width)), file
 
@@ -41,17 +43,18 @@ def written(monkeypatch) -> list:
     return asked
 
 
-def test_a_view_is_of_its_own_clip(place):
+@pytest.mark.parametrize("part", ["test", "validation"])
+def test_a_view_is_of_its_own_clip(place, part):
     predictor, file = place
-    for view, clip in zip(views_of(predictor, file, "test", [4, 1], 3, 5), [4, 1], strict=True):
+    for view, clip in zip(views_of(predictor, file, part, [4, 1], 3, 5), [4, 1], strict=True):
         assert view.context == 3
-        np.testing.assert_array_equal(view.truth, file.read_frames("test", clip, clip + 1)[0, :8])
-        np.testing.assert_array_equal(view.masks, file.read("test", "groups", clip, clip + 1)[0, :8])
-        positions = file.read("test", "positions", clip, clip + 1)[0, :8]
+        np.testing.assert_array_equal(view.truth, file.read_frames(part, clip, clip + 1)[0, :8])
+        np.testing.assert_array_equal(view.masks, file.read(part, "groups", clip, clip + 1)[0, :8])
+        positions = file.read(part, "positions", clip, clip + 1)[0, :8]
         np.testing.assert_array_equal(view.truths["positions"], positions)
         assert view.map_shape == predictor.encoder.map_shape
         assert (view.changed, dict(view.changed_trace)) == (None, {})
-        (alone,) = views_of(predictor, file, "test", [clip], 3, 5, Intervention())
+        (alone,) = views_of(predictor, file, part, [clip], 3, 5, Intervention())
         np.testing.assert_array_equal(alone.prediction, view.prediction)
 
 
