@@ -28,7 +28,7 @@ NAMES = tuple(OBJECT_METRICS)
 
 
 def world(recipe: DatasetSettings = RECIPE, test: int = 5) -> RecipeClips:
-    return open_recipe(recipe, {"train": 3, "test": test}, seed=3)
+    return open_recipe(recipe, {"train": 3, "validation": test, "test": test}, seed=3)
 
 
 def the_truth(batch: Batch, _: int) -> Tensor:
@@ -94,14 +94,15 @@ def test_a_curtain_hides_balls_and_the_truth_survives_it():
     assert scores.mean("model", "kept") > 0.9
 
 
-def test_objects_begin_with_the_last_observed_frame():
+@pytest.mark.parametrize("part", ["test", "validation"])
+def test_objects_are_those_of_the_part_and_begin_with_the_last_observed_frame(part):
     file = world()
-    film = read_film(file, "test", 1, 4)[:, :10]
-    batch = Batch(file, "test", 1, film, given=6)
+    film = read_film(file, part, 1, 4)[:, :10]
+    batch = Batch(file, part, 1, film, given=6)
     true = true_objects(batch)
-    np.testing.assert_array_equal(true.positions.numpy(), file.read("test", "positions", 1, 4)[:, 5:10])
-    np.testing.assert_array_equal(true.masks.numpy(), file.read("test", "groups", 1, 4)[:, 5:10])
-    np.testing.assert_array_equal(true.radius.numpy(), file.read("test", "objects/radius", 1, 4))
+    np.testing.assert_array_equal(true.positions.numpy(), file.read(part, "positions", 1, 4)[:, 5:10])
+    np.testing.assert_array_equal(true.masks.numpy(), file.read(part, "groups", 1, 4)[:, 5:10])
+    np.testing.assert_array_equal(true.radius.numpy(), file.read(part, "objects/radius", 1, 4))
     predicted = predicted_objects(Predicted(1 - batch.truth), batch, true)
     assert torch.equal(predicted.film[:, 0], film[:, 5])
     assert torch.equal(predicted.film[:, 1:], 1 - film[:, 6:])
