@@ -12,9 +12,15 @@ from videopred.judging.oracle import NEEDED, knows_physics, physics_oracle
 
 
 def batch_of(folder, preset: str, given: int, one_step: bool = False, **changes) -> Batch:
+    """Clips for validation, of a file that has as many for tests."""
     recipe = find_recipe(preset).model_copy(update={"frames": 12, **changes})
-    file = open_dataset(generate("world", {"train": 2, "test": 4}, recipe=recipe, out=folder / "world.h5"))
-    return Batch(file, "test", 1, read_film(file, "test", 1, 4), given, one_step)
+    clips = {"train": 2, "validation": 4, "test": 4}
+    file = open_dataset(generate("world", clips, recipe=recipe, out=folder / "world.h5"))
+    return Batch(file, "validation", 1, read_film(file, "validation", 1, 4), given, one_step)
+
+
+def stand_still(context: torch.Tensor, horizon: int) -> torch.Tensor:
+    return context[:, :1].expand(-1, horizon, -1, -1, -1)
 
 
 @pytest.mark.parametrize("one_step", [False, True])
@@ -45,7 +51,7 @@ def test_the_future_is_known(tmp_path, preset, changes, one_step):
 def test_it_is_a_row_where_physics_is_known(tmp_path):
     batch = batch_of(tmp_path, "balls4", 4)
     asked = Protocol(context=4, horizon=6, metrics=("f1",))
-    scores = judge(lambda context, horizon: context[:, :1].expand(-1, horizon, -1, -1, -1), batch.file, asked)
+    scores = judge(stand_still, batch.file, asked)
     assert list(scores.values)[-1] == "physics oracle"
     assert scores.mean("physics oracle", "f1") > 0.99
     assert scores.models == ("model",)
@@ -68,7 +74,9 @@ def test_the_first_clips_say_for_how_long_a_known_world_can_be_predicted(tmp_pat
     monkeypatch.setattr(scoring, "error_growth", lambda *words: asked.append(words) or "growth")
     monkeypatch.setattr(scoring, "frames_predictable", {"growth": 7}.get)
     assert [scoring._predictable(file, "test", clips) for clips in (3, 10_000)] == [7, 7]
-    assert asked == [(file, "test", 3), (file, "test", 200)]
+    protocol = Protocol(part="validation", context=4, horizon=6, metrics=("kept",), clips=2)
+    assert judge(stand_still, file, protocol).predictable == 7
+    assert asked == [(file, "test", 3), (file, "test", 200), (file, "validation", 2)]
     monkeypatch.setattr(scoring, "knows_physics", lambda file: False)
     assert scoring._predictable(file, "test", 3) is None
-    assert len(asked) == 2
+    assert len(asked) == 3
