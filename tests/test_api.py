@@ -262,7 +262,7 @@ def test_paths_that_are_strings_are_taken(tmp_path, monkeypatch):
     [
         ({}, FileExistsError, r"--out must be a new path, got seen/test-1\.gif \(already there\)"),
         ({"clips": (2, 2)}, ValueError, "--clips must name each once, got 2 twice; leave"),
-        ({"clips": (7,)}, ValueError, "--clips must lie in 0 to 4, the clips of the test part, got 7"),
+        ({"clips": (7,)}, ValueError, "--clips must lie in 0 to 4, the clips of the part, got 7"),
         ({"clips": ()}, ValueError, "--clips must name at least one, got none"),
         ({"clips": (2, 0, 2)}, ValueError, "--clips must name each once, got 2 twice"),
         ({"part": "tset"}, ValueError, "did you mean test"),

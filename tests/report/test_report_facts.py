@@ -82,11 +82,6 @@ def test_data_is_known_again_by_its_fingerprint(tmp_path, trained, said):
     assert "recipe" not in data_card(facts | {"recipe": None}, "a1", run)
 
 
-def test_updates_that_are_no_number_are_told_as_they_stand(tmp_path):
-    run = find_run(made_up_run(tmp_path / "mine", record={"updates": "many"}), tmp_path)
-    assert first_facts(run, None)["updates"] == "many"
-
-
 def test_settings_stand_by_their_part_and_the_machine_is_nobodys_matter(tmp_path):
     settings = {
         "training": {"updates": 2, "clip": None, "balls": []},

@@ -21,9 +21,8 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
     frames = run.settings.get("film_shape")
     if frames:
         found["frames"] = f"{frames[1]} × {frames[2]}" + (" in color" if frames[0] == 3 else "")
-    if "updates" in run.record:
-        updates = run.record["updates"]
-        found["updates"] = f"{updates:,}" if isinstance(updates, int) else str(updates)
+    if run.record.get("updates") is not None:
+        found["updates"] = f"{run.record['updates']:,}"
     found |= {"state": str(run.record["state"])} if "state" in run.record else {}
     for kind, (_, values) in losses(curves(run.log), "validation").items():
         found[f"lowest validation loss ({kind})"] = f"{lowest(values):.4g}"
