@@ -164,14 +164,15 @@ def test_a_rollout_of_fewer_clips_than_there_are_says_so_unless_they_were_counte
 
 
 def test_a_rollout_feeds_back_what_is_asked_and_shows_interventions(place, tmp_path, monkeypatch, capfd):
-    """Samples are those that scores are of; without a module other frames follow."""
+    """Samples are those that scores are of; without a module other frames follow. All is of the part that is asked."""
     monkeypatch.chdir(tmp_path)
-    asked = f"{place / 'rims'} {place / 'balls4.h5'} --context 4 --horizon 3 --device cpu"
-    films = {}
+    asked = f"{place / 'rims'} {place / 'balls4.h5'} --part validation --context 4 --horizon 3 --device cpu"
+    films, positions = {}, open_dataset(place / "balls4.h5").read("validation", "positions", 0, 3)[:, :7]
     for name, words in {"soft": "", "sample": "--feedback sample", "without": "--without 1"}.items():
-        assert run(f"rollout {asked} {words} --first 3 --out {name}.npz") == 0
-        with np.load(f"{name}.npz") as kept:
+        assert run(f"rollout {asked} {words} --first 3 --out {name}.npz --trace {name}-trace.npz") == 0
+        with np.load(f"{name}.npz") as kept, np.load(f"{name}-trace.npz") as trace:
             films[name], truth, made = kept["prediction"], kept["truth"], json.loads(str(kept["made"]))
+            np.testing.assert_array_equal(trace["truth/positions"], positions)
         told = (made["feedback"], made["intervention"], made["clips"])
         assert told == ("sample" if name == "sample" else "soft", ["without 1"] * (name == "without"), [0, 1, 2])
     assert all(np.abs(films[name] - films["soft"]).max() > 1e-6 for name in ("sample", "without"))

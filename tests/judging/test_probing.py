@@ -88,9 +88,11 @@ def test_the_condition_that_scenes_are_ordered_by_is_read(tmp_path):
 
 
 def test_clips_are_known_in_the_order_that_is_asked():
-    file = open_recipe(SwitchingConfig(frames=12, height=24, width=32, switch=(3, 8)), {"test": B}, seed=2)
-    some = known_of(file, "test", [5, 1], 7)
-    np.testing.assert_array_equal(some["positions"], file.read("test", "positions", 0, B)[[5, 1], :7])
+    file = open_recipe(
+        SwitchingConfig(frames=12, height=24, width=32, switch=(3, 8)), {"validation": B, "test": B}, seed=2
+    )
+    some = known_of(file, "validation", [5, 1], 7)
+    np.testing.assert_array_equal(some["positions"], file.read("validation", "positions", 0, B)[[5, 1], :7])
 
 
 def test_places_are_of_objects_from_left_to_right_whatever_their_numbers(tmp_path):
