@@ -4,6 +4,7 @@ import json
 
 from test_runs import look, make_run
 
+from videopred.eval.file_names import ScoreFile
 from videopred.files import write_json
 from videopred.runs import run_stamp
 
@@ -22,6 +23,11 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     found = look(tmp_path / "models", scores)
     assert found["a"].scores == {"balls": {"mse": 0.25}, "curtain": {"mse": 0.5}}
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
+
+
+def test_scores_whose_stamps_are_no_dictionary_are_of_no_run(tmp_path):
+    for stamps in (None, [], "then"):
+        assert ScoreFile(tmp_path, "a", {"a": "model"}, {"stamps": stamps}).rows_of({"a": "then"}) == {}
 
 
 def test_scores_that_are_not_finite_and_stamps_that_are_none_hide_no_others(tmp_path):

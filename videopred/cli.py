@@ -167,7 +167,7 @@ def _in_our_words(error: Exception) -> str | None:
     """What to say of an error that a user can do something about; None of any other, which is a fault of ours."""
     match error:
         case UnicodeEncodeError():  # a path that Python could not read as text, which some file must tell
-            word = re.findall(r"\S*[\ud800-\udfff]\S*", error.object)[0]
+            [word, *_] = re.findall(r"\S*[\ud800-\udfff]\S*", error.object) or [error.object]
             got = word.encode(errors="surrogateescape").decode(errors="replace")
             must, fix = "be text in UTF-8", "set PYTHONUTF8=1 if they are, or rename them"
             return check.complaint("names of files and folders", must, got, fix)

@@ -287,8 +287,14 @@ class WatchConfig(Settings):
     """What is recorded while a run trains. This does not change its numbers."""
 
     logger: tuple[Literal["wandb", "mlflow", "comet"], ...] = ()
-    """Loggers besides CSV and TensorBoard, configured by their own environment variables."""
+    """Loggers besides CSV and TensorBoard, each once, configured by their own environment variables."""
     pictures_every: NonNegativeInt = 4
     """Validations between sets of pictures in TensorBoard; 0 makes none."""
     profile: bool = False
     """Measure how much time data, encoder, core, decoder and optimizer take; saved as profile.json."""
+
+    @field_validator("logger")
+    @classmethod
+    def _each_once(cls, logger: tuple[str, ...]) -> tuple[str, ...]:
+        check.each_once("--logger", logger)
+        return logger

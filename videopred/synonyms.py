@@ -80,7 +80,7 @@ def meant_flag(option: str, flags: Sequence[str]) -> str | None:
     if off := re.fullmatch(r"no-(\w+)\.(.+)", name):
         part, switch = off.groups()
         return f"--{part}.no-{switch}" if {f"{part}.{switch}", f"{part}.no-{switch}"} & {*there} else None
-    tails = [flag for flag in there if flag == last or last == flag.rpartition(".")[2]]
+    tails = [flag for flag in there if flag.rpartition(".")[2] == last]
     tails += [flag for flag in there if flag.replace(".", "-") == name]
     beginnings = sorted((flag for flag in there if name.startswith(f"{flag}-")), key=len)
     near = tails[:1] or beginnings[-1:]

@@ -338,6 +338,15 @@ def test_a_path_that_no_file_can_tell_is_one_clear_line(monkeypatch, tmp_path, c
     assert not list(tmp_path.iterdir())
 
 
+def test_a_name_that_this_system_has_no_letters_for_is_one_clear_line(monkeypatch, capfd):
+    """As those in a file of JSON may be where words are ASCII."""
+    monkeypatch.setitem(COMMANDS, "list", lambda: "models/bälle".encode("ascii"))
+    assert run("list") == 1
+    assert capfd.readouterr().err.startswith(
+        "videopred: names of files and folders must be text in UTF-8, got models/b"
+    )
+
+
 def test_a_training_that_diverges_ends_with_1(place, tmp_path, monkeypatch, capfd):
     """The words were right; whoever trains in a loop over step sizes must be able to tell."""
     words = f"train {place / 'balls4.h5'} {core_flags('gru')} {LEARNING} --learning-rate 1e30 --out {tmp_path / 'run'}"

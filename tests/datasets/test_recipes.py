@@ -19,7 +19,7 @@ from videopred.datasets.settings import BallsConfig, MotionConfig, MovingMNISTCo
         ),
         ({"radii": (0.8, 5.0)}, "--radii must be below 5 arena units, half the shorter side of the arena, got"),
         ({"radii": (0.8, 3.75), "width": 48}, "--radii must be below 3.75 arena units, half the shorter side"),
-        ({"radii": (0.1, 1.0)}, "--radii must be at least 0.11 arena units, 0.71 px, got 0.1 1; choose larger"),
+        ({"radii": (0.1, 1.0)}, "--radii must be at least 0.1105 arena units, 0.71 px, got 0.1 1; choose larger"),
         ({"balls": (3, 13)}, "got 13 balls of radius 1 = 41 %; choose fewer or smaller balls"),
         ({"masses": (1.0, 1e39)}, "--masses must be less than or equal to 1000000, got 1e+39"),
         ({"masses": (1.0, -6.0)}, "--masses must be greater than or equal to 0.000001, got -6.0"),
@@ -94,7 +94,10 @@ def test_balls_at_every_bound_can_be_placed():
         ({"digits": (4,)}, "--digits must be less than or equal to 3, got 4"),
         ({"test_digits": (10,)}, "--test-digits must be less than or equal to 9, got 10"),
         ({"speed": 0}, "speed must be greater than 0, got 0"),
-        ({"speed": 1e9}, "--speed must be below 64, the frame's shorter side, got 1000000000.0; choose a lower speed"),
+        (
+            {"speed": 1e9},
+            "--speed must be at most 63, a pixel less than the frame's shorter side, got 1000000",
+        ),
         ({"digit_size": 65}, "--digit-size must be at most 60, the frame's shorter side less --speed, got 65; choose"),
         ({"digit_size": 62, "speed": 2.5, "law": "srivastava"}, "--digit-size must be at most 61, the frame's"),
         ({"frames": 0}, "--frames must be greater than or equal to 2, got 0"),
@@ -116,6 +119,16 @@ def test_digits_that_cannot_be(changes, complaint):
         MovingMNISTConfig(**changes)
 
 
+def test_the_least_that_messages_name_is_allowed():
+    """Also where it is rounded, or where a difference of floats is a little less."""
+    assert BallsConfig(radii=(0.1105,), masses=(1.0,)).radii == (0.1105,)
+    assert SwitchingConfig(radius=0.1105).radius == 0.1105
+    assert len(BallsConfig(fixed=((4.5, 5.0), (6.1, 5.0))).fixed) == 2
+    with pytest.raises(ValueError, match=r"--fixed must lie within the walls: x from 0\.8 to 15\.8667, y from"):
+        BallsConfig(height=48, width=80, fixed=((15.87, 5.0),))
+    assert len(BallsConfig(height=48, width=80, fixed=((15.8667, 5.0),)).fixed) == 1
+
+
 def test_what_frames_look_like_follows_from_the_recipe():
     assert (BallsConfig().channels, BallsConfig().binary) == (1, True)
     assert (BallsConfig(colors="palette").channels, BallsConfig(colors="palette").binary) == (3, False)
@@ -132,7 +145,11 @@ def test_what_frames_look_like_follows_from_the_recipe():
             "--radius must be below 5 arena units, half the shorter side of the box, got 5",
         ),
         (MotionConfig, {"radius": 4.0, "width": 48}, "--radius must be below 3.75 arena units, half the shorter side"),
-        (SwitchingConfig, {"radius": 0.1}, "--radius must be at least 0.11 arena units, 0.71 px, got 0.1; choose a la"),
+        (
+            SwitchingConfig,
+            {"radius": 0.1},
+            "--radius must be at least 0.1105 arena units, 0.71 px, got 0.1; choose a",
+        ),
         (MotionConfig, {"walk_speed": (0.2, 0.1)}, "--walk-speed must be the least, then the greatest, got 0.2 0.1; s"),
         (MotionConfig, {"walk_speed": (0.2, 9.0)}, "--walk-speed must be at most 8.39992, from wall to wall in a fra"),
         (

@@ -99,6 +99,15 @@ def test_labels_that_split_the_states_are_read():
     assert probe.commonest == pytest.approx(common)
 
 
+@pytest.mark.parametrize("odd", [lambda labels: labels[..., None], lambda labels: labels + 0.5])
+def test_labels_of_other_axes_or_kinds_are_refused(odd):
+    labels = odd(np.zeros((B, T), int))
+    with pytest.raises(
+        ValueError, match=r"^labels must be whole numbers \(clips, steps\), got shape \(.*; give one whole"
+    ):
+        probe_labels(draw(B, T, D), labels)
+
+
 def test_the_commonest_label_is_that_of_the_fitted_clips():
     labels = np.empty((B, T), int)
     labels[FITTED], labels[SCORED] = np.array([[4, 4, 4, 9, 9], [9, 9, 9, 9, 4]])[..., None]

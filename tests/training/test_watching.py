@@ -123,6 +123,11 @@ class Recorded(CSVLogger):
         self.told.append(metrics)
 
 
+def test_a_logger_is_named_once():
+    with pytest.raises(ValueError, match="--logger must name each once, got wandb twice"):
+        WatchConfig(logger=("wandb", "mlflow", "wandb"))
+
+
 def test_other_loggers_hear_what_is_logged(data, tmp_path, monkeypatch):
     monkeypatch.setattr(lightning.pytorch.loggers, "WandbLogger", Recorded)
     monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace())

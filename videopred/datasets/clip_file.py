@@ -71,7 +71,7 @@ class ClipFile(ClipSource):
             self.binary = self._is_binary()
 
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
-        """Frames (B, T, H, W, C) uint8 of some clips; on is 255 if the file holds bool or float."""
+        """Frames (B, T, H, W, C) uint8 of some clips; white is 255, however it is stored."""
         self.check_clips(part, start, stop)
         levels = to_levels(self.arrays.read(part, "features", start, stop), self.binary, self.path)
         return np.ascontiguousarray(levels.swapaxes(0, 1))

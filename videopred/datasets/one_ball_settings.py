@@ -38,9 +38,7 @@ class OneBallSettings(ArenaSettings):
     def _ball_fits_and_is_seen(self) -> "OneBallSettings":
         must = f"be below {min(self.arena) / 2:g} arena units, half the shorter side of the box"
         check.require(min(self.room) > 0, "--radius", must, self.radius, "choose a smaller ball")
-        least = math.sqrt(0.5) / self.px_per_unit
-        must, fix = f"be at least {least:.3g} arena units, 0.71 px", "choose a larger ball or larger frames"
-        check.require(self.radius >= least, "--radius", must, self.radius, fix)
+        self._require_seen("--radius", [self.radius], "choose a larger ball or larger frames")
         return self
 
     def _check_span(self, flag: str, span: tuple[float, float], most: float, why: str) -> None:

@@ -86,13 +86,10 @@ class BallsConfig(ArenaSettings):
         radii, masses = check.as_typed(self.radii), check.as_typed(self.masses)
         must = f"be {counted(len(self.radii), 'number')}, one for each of --radii"
         check.require(len(self.masses) == len(self.radii), "--masses", must, masses, "give one mass per radius")
-        largest, smallest = max(self.radii), min(self.radii)
+        largest = max(self.radii)
         must = f"be below {min(self.arena) / 2:g} arena units, half the shorter side of the arena"
         check.require(2 * largest < min(self.arena), "--radii", must, radii, "choose smaller balls")
-        # A disc of radius sqrt(1/2) px holds a pixel centre wherever it lies, so every ball is always seen.
-        least = math.sqrt(0.5) / self.px_per_unit
-        must, fix = f"be at least {least:.3g} arena units, 0.71 px", "choose larger balls or larger frames"
-        check.require(smallest >= least, "--radii", must, radii, fix)
+        self._require_seen("--radii", self.radii, "choose larger balls or larger frames")
         # Balls thrown in at random, one after the other, jam at 0.55 of the area; walls make it less.
         share = self.objects * math.pi * largest**2 / (self.arena[0] * self.arena[1])
         must = "fit into the arena: at their largest, balls may cover 40 % of it"
@@ -104,16 +101,16 @@ class BallsConfig(ArenaSettings):
 
     @model_validator(mode="after")
     def _fixed_balls_have_room(self) -> "BallsConfig":
-        r, (width, height) = self.radii[0], self.arena
+        r, (width, height), slack = self.radii[0], self.arena, 1e-4  # as numbers are told, and 6.1 - 4.5 < 1.6
         for x, y in self.fixed:
             must = f"lie within the walls: x from {r:g} to {width - r:g}, y from {r:g} to {height - r:g}"
-            inside = r <= x <= width - r and r <= y <= height - r
+            inside = all(r - slack <= at <= side - r + slack for at, side in ((x, width), (y, height)))
             got, fix = check.as_typed((x, y)), "move it, or choose a smaller first of --radii"
             check.require(inside, "--fixed", must, got, fix)
         for one, other in combinations(self.fixed, 2):
             must = f"be at least {2 * r:g} arena units apart, two radii"
             got = f"{check.as_typed(one)} and {check.as_typed(other)}"
-            check.require(math.dist(one, other) >= 2 * r, "--fixed", must, got, "move one of them")
+            check.require(math.dist(one, other) >= 2 * r - slack, "--fixed", must, got, "move one of them")
         must, fix = "be left out with --gravity", "no law here lets balls fall onto fixed ones"
         check.require(not (self.fixed and self.gravity), "--fixed", must, check.as_typed(chain(*self.fixed)), fix)
         return self
@@ -199,7 +196,8 @@ class MovingMNISTConfig(DatasetSettings):
     def _digits_can_move(self) -> "MovingMNISTConfig":
         side = min(self.height, self.width)
         most = side - math.ceil(self.speed)
-        must, fix = f"be below {side}, the frame's shorter side", "choose a lower speed or larger frames"
+        must = f"be at most {side - 1}, a pixel less than the frame's shorter side"
+        fix = "choose a lower speed or larger frames"
         check.require(most > 0, "--speed", must, self.speed, fix)
         must = f"be at most {most}, the frame's shorter side less --speed"
         fix = "choose smaller digits or larger frames"

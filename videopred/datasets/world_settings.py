@@ -1,6 +1,7 @@
 """What the settings of all worlds share. Light: pydantic only."""
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
@@ -85,3 +86,9 @@ class ArenaSettings(DatasetSettings):
     def arena(self) -> tuple[float, float]:
         """Width and height of the box, in arena units."""
         return self.width / self.px_per_unit, ARENA_HEIGHT
+
+    def _require_seen(self, flag: str, radii: Sequence[float], fix: str) -> None:
+        """Refuse balls that may hold no pixel's centre; a disc of radius sqrt(1/2) px holds one wherever it lies."""
+        least = math.ceil(1e4 * math.sqrt(0.5) / self.px_per_unit) / 1e4  # as it is told, so that it is allowed itself
+        must = f"be at least {least:g} arena units, 0.71 px"
+        check.require(min(radii) >= least, flag, must, check.as_typed(radii), fix)

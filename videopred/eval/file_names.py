@@ -67,6 +67,8 @@ class ScoreFile(NamedTuple):
         """
         rows = {run: self.rows.get(run) or self.rows.get(run.rpartition("/")[0]) for run in runs}
         said = self.content.get("stamps", {})
+        if not isinstance(said, dict):
+            return {}
         found = {run: row for run, row in rows.items() if row and runs[run] in (None, said.get(row, runs[run]))}
         return found if len(set(found.values())) == len(found) else {}  # it does not say which of several seeds it is
 

@@ -84,6 +84,8 @@ def probe_labels(
         ValueError, TypeError: as for `probe_places`.
     """
     _check(states, labels, "labels", penalty)
+    fits, fix = labels.ndim == 2 and labels.dtype.kind in "biu", "give one whole number for each clip and step"
+    require(fits, "labels", "be whole numbers (clips, steps)", f"shape {labels.shape} of {labels.dtype}", fix)
     fitted, scored = halves(_scenes(len(states), scenes))
     classes, kind = np.unique(labels, return_inverse=True)
     kind = kind.reshape(labels.shape)
@@ -162,7 +164,7 @@ def _read(
 def _best_penalty(inputs: np.ndarray, wanted: np.ndarray) -> float:
     """The one of PENALTIES whose maps, each of three quarters of the steps, err least on the fourth.
 
-    Steps stay in their order, so that those of a clip, which are much alike, are in one quarter.
+    Steps stay in their order, so that those of most clips, which are much alike, are in one quarter.
     """
     steps, errors = np.arange(len(inputs)), np.zeros(len(PENALTIES))
     for quarter in np.array_split(steps, 4):

@@ -78,5 +78,5 @@ def _active(view: ClipView) -> np.ndarray:
     """(T, K) of all layers; a core whose modules never rest, such as scoff, says nothing of it."""
     layers = view.traced("active")
     if not layers:
-        layers = [np.ones(read.shape[::2][:2]) for read in view.traced("input_attention")]  # of (T, heads, K, L)
+        layers = [np.ones(read.shape[::2]) for read in view.traced("input_attention")]  # of (T, heads, K, L)
     return np.concatenate(layers, axis=1)

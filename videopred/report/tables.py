@@ -125,8 +125,10 @@ def seed_tables(scores: Mapping[str, Scores]) -> list[Table]:
             found[-1] = found[-1]._replace(rows=[*found[-1].rows, *table.rows])
         elif table:
             found.append(table)
+    if not found:
+        return found
     compared = compare(scores)
-    if not found or sum(row.is_model for row in compared.rows.values()) == 1:
+    if sum(row.is_model for row in compared.rows.values()) == 1:
         return found
     _, apart = comparison_tables(compared)
     rows = [row if row.faint else row._replace(style="") for row in apart.rows]  # the curves are of single runs
@@ -158,7 +160,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     heads = [comparison.head(column) for column in metrics]
     means, differences = [], []
     for row, style in _styles(comparison.rows).items():
-        faint = style.startswith("faint")
+        faint = not comparison.rows[row].is_model
         of_row = {column: comparison.rows[row].mean(column) for column in metrics}
         values = [Cell(with_half(one.value, one.half, metrics[column].decimals)) for column, one in of_row.items()]
         means.append(Row(row, values, faint, style))
