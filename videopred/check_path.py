@@ -13,7 +13,7 @@ from videopred.systems import shell_quoted
 from videopred.typed_commands import typed_command
 
 _OF_PAGES = (".html", ".pdf", ".tex")  # endings that make the name of a folder one that was meant for a file
-_NAME, _ADDED = 255, 33  # bytes of a name that disks take; of what files that come and go beside it add to it
+_NAME, _ADDED = 255, 34  # bytes of a name that disks take; of what files that come and go beside it add to it
 
 
 def as_path(argument: str, value: Any, fix: str = "give it as text or as a pathlib.Path") -> Path:

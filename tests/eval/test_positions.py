@@ -123,6 +123,17 @@ def test_assignment_takes_as_many_pairs_as_are_allowed():
     assert nearest(cost, allowed & torch.tensor([False, True])[:, None]).tolist() == [[NOBODY, 0]]
 
 
+def test_distances_in_single_precision_that_differ_little_are_told_apart():
+    apart = torch.tensor([[[1.03, 1.0], [1.0, 1.03]]])
+    assert nearest(apart, torch.ones(1, 2, 2, dtype=torch.bool)).tolist() == [[1, 0]]
+
+
+def test_objects_of_which_only_the_places_are_known_cannot_be_matched():
+    bare = Objects(TRUE.positions)
+    with pytest.raises(ValueError, match=r"^true objects must have a radius, or masks, got neither; give one of them"):
+        identities(bare, bare)
+
+
 def test_without_radii_the_gate_is_that_of_a_disc_of_the_same_area():
     torch.testing.assert_close(gates(replace(TRUE, radius=None)), gates(TRUE), rtol=0.07, atol=0)
 

@@ -25,5 +25,11 @@ def test_it_is_1_for_the_best_and_0_for_the_trivial(name):
     assert skill(trivial, trivial, metric) == 0
 
 
+def test_of_a_value_that_is_not_known_neither_is_the_skill():
+    for trivial in (0.0, 0.5):
+        found = skill(np.array([np.nan, 0.0]), np.array([trivial, trivial]), make_metric("mse"))
+        assert np.isnan(found).tolist() == [True, False]
+
+
 def test_beside_a_perfect_trivial_prediction_there_is_nothing_to_win():
     np.testing.assert_array_equal(skill(np.array([1, 0.9]), np.array([1, 1]), make_metric("f1")), [0, -np.inf])

@@ -76,6 +76,10 @@ def test_ticks_between_large_numbers_differ():
     assert up == ["1,663", "1,663.5", "1,664", "1,664.5", "1,665"]
 
 
+def test_values_that_differ_in_their_last_digit_alone_can_be_drawn():
+    assert "<svg" in line_chart("a", {"b": Line((0, 1), (-1.0, -0.9999999999999999))}, "step")
+
+
 def test_thousands_are_parted():
     assert "15,000" in labels(line_chart("a", {"b": Line((0, 1), (0.0, 15_000.0))}, "step"))
 

@@ -47,6 +47,14 @@ def test_usage_of_schemata():
     assert found == {name: pytest.approx(value) for name, value in expected.items()}
 
 
+def test_where_nobody_knows_how_many_schemata_there_are_only_shares_are_told():
+    """As of a core of one's own; also where none was used."""
+    assert collapse({"schema": torch.tensor([[[0, 0, 2]]])}) == {
+        "schemata/usage_0": pytest.approx(2 / 3), "schemata/usage_1": 0, "schemata/usage_2": pytest.approx(1 / 3)
+    }  # fmt: skip
+    assert collapse({"schema": torch.full((1, 2, 3), -1)}) == {}
+
+
 def test_attention_is_averaged_and_layers_keep_their_names():
     trace = {
         "layer0.null_attention": torch.tensor([[[0.25, 0.5], [0.75, 0.5]]]),

@@ -52,6 +52,15 @@ def test_by_hand(data, slow):
     assert told.memory > 4 * 4 * numbers_of() + held
 
 
+def test_several_devices_share_a_look(data, slow):
+    """As they share an update: in each half of the batch is half of the clips, so that both take as long."""
+    one, two = (
+        foresee(data, tiny_model(), tiny_training(), compute=ComputeConfig(devices=devices), device="cpu").seconds
+        for devices in (1, 2)
+    )
+    assert one == two
+
+
 def test_an_epoch_of_fewer_clips_than_a_batch_has_windows_is_one_update(data, slow):
     told = foresee(data, tiny_model(), tiny_training(batch_size=14, window=5), device="cpu")
     assert told.seconds_per_epoch == told.seconds_per_update == 0.5

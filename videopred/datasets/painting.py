@@ -24,8 +24,8 @@ def paint_soft(
     """Discs with soft edges; light adds where they touch or overlap, and is cut at full.
 
     Args:
-        positions: (T, N, 2) px, x and y of centres; NaN for absent discs.
-        radius: (N,) px.
+        positions: (T, N, 2) px, x and y of centres.
+        radius: (N,) px; NaN for absent discs, whose positions are not read.
         color: (N, C) uint8.
         edges: smooth is the share of a pixel that the disc covers, taken as r - d + 1/2 between 0 and 1, d being the
             distance of the pixel's centre: off by 0.06 at most for discs of 3 px or more. sutskever is exp(-(d/r)⁸).

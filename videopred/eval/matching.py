@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from videopred.check import require
 from videopred.eval.objects import Objects
 
 NOBODY = -1
@@ -42,7 +43,7 @@ def nearest(apart: Tensor, allowed: Tensor) -> Tensor:
         apart: (B, N, M) px.
         allowed: (B, N, M) bool.
     """
-    return assign(_FAR - apart, allowed)
+    return assign(_FAR - apart.double(), allowed)
 
 
 def distances(predicted: Tensor, true: Tensor) -> Tensor:
@@ -57,7 +58,9 @@ def gates(true: Objects) -> Tensor:
     """
     if true.radius is not None:
         return true.radius
-    assert true.masks is not None, "objects without radii have masks"
+    fix = "give one of them: a match lies within an object's radius"
+    require(true.masks is not None, "true objects", "have a radius, or masks", "neither", fix)
+    assert true.masks is not None
     number = torch.arange(1, true.positions.shape[2] + 1, device=true.masks.device)
     area = torch.stack([(true.masks == one).sum((2, 3)).amax(1) for one in number], -1)
     return (area.double() / torch.pi).sqrt().masked_fill(area == 0, torch.nan)

@@ -46,7 +46,8 @@ class Energy(ObjectMetric):
 class Momentum(ObjectMetric):
     """Whether what one object gains another loses.
 
-        |P(t) - P(t - 1)| / Σ m |v|,  P(t) the sum of m (x(t) - x(t - 1)) over all objects
+        |P(t) - P(t - 1)| / Σ m |v|,  P(t) the sum of m (x(t) - x(t - 1)) over all objects;
+                                      Σ m |v| is the mean of both steps
 
     Exactly 0 for contacts between objects, also within a step. Only where all objects of a clip were found in three
     frames in a row, and none was so near to a wall that it may have touched it; never in clips with fixed objects.

@@ -26,7 +26,8 @@ def own_metric(address: str) -> Any:
     """
     argument = f"metric {address}"
     module, found = find_own(argument, address)
-    metrics = [name for name, value in vars(module).items() if _is_metric(value)]
+    known = [(name, value) for name, value in vars(module).items() if _is_metric(value)]
+    metrics = [name for name, value in known if not value.__module__.startswith("videopred.")]  # nor what it imports
     there = f"the metrics there are {', '.join(metrics)}" if metrics else "there is none in that module"
     got = "nothing of that name" if found is None else repr(found)
     fix = check.suggest(address.partition(":")[2], metrics, there)

@@ -5,6 +5,7 @@ Light, like everything that runs before torch is loaded; only a core of one's ow
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,8 @@ def _settings_of_experiment(words: Sequence[str]) -> dict[str, Any]:
         ValueError: an experiment that does not come first: later words may be a flag's values.
     """
     if words and words[0].startswith("-"):
-        late = next((word for word in words if word in experiment_names()), None)
+        typed = (word for flag, word in pairwise(words) if flag not in ("--core", "--out", "-o"))  # which give names
+        late = next((word for word in typed if word in experiment_names()), None)
         fix = f"put it first, as in `videopred train {late} --scale small`"
         check.require(late is None, "DATA", "come before the options where it is an experiment", late, fix)
     scale, core = flags.value_of("--scale", words, "paper"), flags.value_of("--core", words, "")

@@ -243,7 +243,7 @@ def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.799)
     step = max(1, round(step)) if whole else step
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-    return [number * step for number in range(first, last + 1)]
+    return [number * step for number in range(first, max(first + 1, last) + 1)]  # two, also where rounding makes one
 
 
 def _number(value: float) -> str:

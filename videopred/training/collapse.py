@@ -26,7 +26,7 @@ def collapse(trace: Trace, schemata: int = 0) -> dict[str, float]:
     Args:
         trace: name -> (B, T, …), with axes as `Core.trace_axes` says: `active`, `null_attention` and `top_down` have K
             modules, in `schema` each module has the number of its schema, or −1.
-        schemata: how many schemata there are, if any.
+        schemata: how many schemata there are; 0 if that is not known, and then only their shares are told.
     """
     return {name: value for traced, values in trace.items() for name, value in _numbers(traced, values, schemata)}
 
@@ -44,8 +44,9 @@ def _numbers(traced: str, values: Tensor, schemata: int) -> Iterator[tuple[str, 
     if kind == "schema":
         used = values[values >= 0].cpu()  # −1 is none
         usage = torch.bincount(used, minlength=schemata).double() / max(1, used.numel())
-        yield f"{prefix}schemata/usage_entropy", _evenness(usage)
-        yield f"{prefix}schemata/dead", float((usage == 0).sum())
+        if schemata > 0:  # else nobody knows how many were never used
+            yield f"{prefix}schemata/usage_entropy", _evenness(usage)
+            yield f"{prefix}schemata/dead", float((usage == 0).sum())
         for number, share in enumerate(usage.tolist()):
             yield f"{prefix}schemata/usage_{number}", share
 

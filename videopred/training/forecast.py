@@ -71,7 +71,8 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         batch = torch.from_numpy(np.resize(frames, (size_of_share, *frames.shape[1:]))).to(device)
         update = trial.seconds_of(lambda: trial.update(batch)) * training.accumulate
         taken = trial.bytes_taken(batch)
-        look = trial.seconds_of(lambda: trial.look(batch)) * len(clips.validate) / size_of_share
+        clips_at_once = training.batch_size // training.accumulate  # of all processes together
+        look = trial.seconds_of(lambda: trial.look(batch)) * len(clips.validate) / clips_at_once
     reading *= training.accumulate * size_of_share / len(some)
     if clips.are_read_each_time:
         workers = config.compute.workers
