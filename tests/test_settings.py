@@ -11,11 +11,11 @@ import torch
 from videopred.check import complaint
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS
-from videopred.models import CODECS, CORES, DECODERS, core_config
+from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.codec_settings import FilesConfig, RNEMConfig
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.rival_settings import GRUConfig, LSTMConfig
-from videopred.models.settings import PredictorConfig
+from videopred.models.settings import OwnConfig, PredictorConfig
 from videopred.settings import ComputeConfig, Settings, TrainingConfig
 
 ALL: dict[str, type[Settings]] = {
@@ -74,7 +74,7 @@ def test_a_copy_is_checked_like_what_is_new():
 
 
 def test_a_deep_copy_shares_nothing():
-    core = core_config("some:Core", sizes=[1, 2])
+    core = OwnConfig(source="some:Core", settings={"sizes": [1, 2]})
     PredictorConfig(core=core).model_copy(deep=True).core.settings["sizes"].append(3)
     assert core.settings["sizes"] == [1, 2]
 
