@@ -182,6 +182,7 @@ def test_what_a_scale_changes_is_told_of_the_core_that_was_asked_for(tmp_path, m
         ("rims-balls4 --scale tinny", r"--scale must be one of paper, small, tiny, got tinny; did you mean tiny\?"),
         ("--scale tiny rims-balls4", "DATA must come before the options where it is an experiment, got rims-balls4"),
         ("--core scoff-balls4 --out rims-balls4 no.h5", r"DATA must be .*, got no\.h5"),
+        ("--init-from rims-crops no.h5", "--init-from must be a run folder with a settings.json, got rims-crops"),
         (
             "balls4 --scale tiny",
             "--scale must come with an experiment as DATA, got tiny with balls4; leave it out",

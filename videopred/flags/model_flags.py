@@ -102,7 +102,8 @@ def _settings_of_experiment(words: Sequence[str]) -> dict[str, Any]:
         ValueError: an experiment that does not come first: later words may be a flag's values.
     """
     if words and words[0].startswith("-"):
-        typed = (word for flag, word in pairwise(words) if flag not in ("--core", "--out", "-o"))  # which give names
+        of_names = ("--core", "--init-from", "--out", "-o")  # of presets and runs, which may be called the same
+        typed = (word for flag, word in pairwise(words) if flag not in of_names)
         late = next((word for word in typed if word in experiment_names()), None)
         fix = f"put it first, as in `videopred train {late} --scale small`"
         check.require(late is None, "DATA", "come before the options where it is an experiment", late, fix)
