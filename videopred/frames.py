@@ -27,9 +27,7 @@ def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> 
         TypeError: frames are not uint8 (a float film would be scaled twice), or no array; `dtype` is not floating.
         ValueError: frames have fewer than three axes.
     """
-    if isinstance(
-        frames, np.ndarray
-    ):  # torch has no negative strides, as of what was turned over, and warns of read-only
+    if isinstance(frames, np.ndarray):  # torch has no negative strides, and warns of what is only to be read
         plain = frames.flags.writeable and min(frames.strides, default=0) >= 0
         frames = torch.from_numpy(frames if plain else frames.copy())
     if not isinstance(frames, Tensor):

@@ -21,6 +21,7 @@ SOURCE = """
 from dataclasses import dataclass
 
 from videopred.eval import pixel
+from videopred.eval.frame_metric import FrameMetric
 from videopred.eval.metric import Metric, check_films
 from videopred.settings import Settings
 
@@ -240,6 +241,10 @@ def test_settings_are_read_only_of_what_has_them():
         ),
         ("mein:Power", "be importable, got ModuleNotFoundError: No module named 'mein'; run where it lies, or put"),
         ("mine:Powre", "derive from videopred.eval.metric.Metric, got nothing of that name; did you mean Power?"),
+        (
+            "mine:FrameMetrics",
+            "derive from videopred.eval.metric.Metric, got nothing of that name; did you mean Framed?",
+        ),
         ("mine:Other", "derive from videopred.eval.metric.Metric, got nothing of that name; the metrics there are Po"),
         ("mine:NoMetric", "derive from videopred.eval.metric.Metric, got <class 'mine.NoMetric'>; the metrics there "),
         ("mine:Metric", "derive from videopred.eval.metric.Metric, got <class 'videopred.eval.metric.Metric'>; the "),
