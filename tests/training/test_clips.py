@@ -1,6 +1,7 @@
 """Clips that are made as a run goes, and where those of a file wait: neither changes what is learned."""
 
 import json
+import multiprocessing
 import os
 import shutil
 from pathlib import Path
@@ -150,6 +151,9 @@ def test_what_a_loader_complains_of_is_told_in_one_line(data, tmp_path, monkeypa
     with pytest.raises(FaultyFileError, match=message) as caught:
         train(file, tiny_model(), tiny_training(), compute=compute, out=tmp_path / "run", device="cpu")
     assert "\n" not in str(caught.value)
+    for process in multiprocessing.active_children():  # torch waits for five seconds where one does not end by itself
+        process.join(60)
+        assert process.exitcode == 0
     monkeypatch.undo()
 
     def broken(self: FilmDataset, item: int) -> None:

@@ -4,6 +4,7 @@ import itertools
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from functools import partial
 from multiprocessing.synchronize import Semaphore
@@ -59,24 +60,24 @@ class Batches(lightning.LightningDataModule):
 
     @property
     def _workers(self) -> dict[str, Any]:
-        return {"num_workers": self.config.compute.workers, "worker_init_fn": partial(_ignore_stop_signals, self.over)}
+        return {"num_workers": self.config.compute.workers, "worker_init_fn": partial(_live_until, self.over)}
 
 
-def _ignore_stop_signals(over: Semaphore, worker: int) -> None:
-    """Loader processes ignore SIGINT and `stop_signals` while training needs their batches: until it has saved.
+def _live_until(over: Semaphore, worker: int) -> None:
+    """A loader process ignores SIGINT and `stop_signals`, and ends when training needs no batches: when it has saved.
 
-    Terminals and Slurm send these to them as well. Afterwards (`over` is released) such signals end them: at its own
-    end Python sends SIGTERM to those that are left, and waits for them. Lightning leaves some where a look at the
-    validation clips fails.
+    Terminals and Slurm send these signals to it as well. It is not left to torch to end it: where training fails, the
+    garbage collector closes the queue in which torch would tell it to, and torch waits for five seconds.
     """
-
-    def end_if_over(*heard: Any) -> None:
-        if over.acquire(block=False):
-            over.release()  # for the others
-            os._exit(0)
-
     for number in (signal.SIGINT, *stop_signals()):
-        signal.signal(number, end_if_over)
+        signal.signal(number, signal.SIG_IGN)
+
+    def end_when_over() -> None:
+        over.acquire()
+        over.release()  # for the others
+        os._exit(0)
+
+    threading.Thread(target=end_when_over, daemon=True).start()
 
 
 class Shares:
