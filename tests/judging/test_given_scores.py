@@ -118,6 +118,18 @@ def test_longer_predictions_that_begin_with_the_context_are_refused(tmp_path, fr
         evaluate_given(predicted, truth, asked)
 
 
+def test_longer_predictions_of_a_clip_that_stands_still_are_none_that_begin_with_the_context(tmp_path):
+    true, longer = HARD.copy(), np.concatenate([SOFT, SOFT[:, :1]], axis=1)
+    true[0] = longer[0] = HARD[0, 0]
+    np.save(tmp_path / "t.npy", true)
+    np.save(tmp_path / "p.npy", longer)
+    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": (0, 1), "axes": "BTCHW"}
+    predicted, truth = open_given(GivenConfig(**said), "test")
+    scores = evaluate_given(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
+    expected = ((longer[:, :2] - true[:, 2:]) ** 2).mean(axis=(0, 2, 3, 4))
+    np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
+
+
 def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
     np.save(tmp_path / "t.npy", HARD)
     np.save(tmp_path / "p.npy", SOFT)
