@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from videopred.eval.text import aligned_lines
 from videopred.export import export_run
 from videopred.files import write_json
 from videopred.runs import Run, how_far, list_runs, table
+from videopred.systems import home_of_processes
 
 NOW = 2_000_000_000.0
 """When the tests look: seconds since 1970."""
@@ -42,7 +42,7 @@ CURVES = """update,train_bce,validation_bce
 def make_run(folder: Path, state: str = "finished", idle: float = 50.0, **record: Any) -> Path:
     """A run as training leaves it, whose youngest file is that many seconds old."""
     write_run(folder, config_of())
-    told = {"state": state, "host": platform.node(), "process": os.getpid()} | record
+    told = {"state": state, "home": home_of_processes(), "process": os.getpid()} | record
     write_json(folder / "run.json", told)
     logs = folder / "logs"
     logs.mkdir(parents=True)
@@ -97,8 +97,8 @@ def test_what_tells_nothing_of_its_end_is_not_said_to_be_unfinished(tmp_path):
         ("running", HOUR - 1, {}, "running"),
         ("running", HOUR + 1, {}, "dead"),
         ("running", 5.0, {"process": dead_process()}, "dead"),
-        ("running", 5.0, {"process": dead_process(), "host": "elsewhere"}, "running"),
-        ("running", HOUR + 1, {"host": "elsewhere"}, "dead"),
+        ("running", 5.0, {"process": dead_process(), "home": "elsewhere"}, "running"),
+        ("running", HOUR + 1, {"home": "elsewhere"}, "dead"),
     ],
 )
 def test_states(tmp_path, state, idle, record, shown):
@@ -243,7 +243,7 @@ def test_an_export_with_a_record_that_is_none_hides_no_other(tmp_path):
     assert found == {"a.safetensors": "damaged", "b": "finished"}
 
 
-RUNNING = json.dumps({"state": "running", "host": platform.node()})[:-1] + ', "process": %s}'
+RUNNING = json.dumps({"state": "running", "home": home_of_processes()})[:-1] + ', "process": %s}'
 """The record of a run that this machine trains, but for the number of its process."""
 
 

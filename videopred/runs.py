@@ -3,7 +3,6 @@
 A run that says it is running is believed as long as its process lives, where that can be seen, and it writes.
 """
 
-import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +18,7 @@ from videopred.files import read_json
 from videopred.run_files import EXPORT, RECORD, SETTINGS, run_name
 from videopred.run_record import read_record, stamp_of, updates_learned, updates_saved
 from videopred.spelling import nearest_path
-from videopred.systems import is_alive
+from videopred.systems import home_of_processes, is_alive
 from videopred.training.metrics_rows import curves, losses, lowest, read_metrics
 from videopred.weights import read_header
 
@@ -204,7 +203,7 @@ def _state(record: dict[str, Any], idle: float) -> str:
     state = str(record["state"])
     if state != "running":
         return state
-    gone = record.get("host") == platform.node() and not is_alive(int(record["process"]))
+    gone = record.get("home") == home_of_processes() and not is_alive(int(record["process"]))
     return "dead" if gone or idle > SILENT else "running"
 
 

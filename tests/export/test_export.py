@@ -27,6 +27,7 @@ RECORD = {
     "command": "videopred train /home/me/d.h5 --core.units 6 --out=/tmp/run --init-from ../first "
     "--data '/home/me/two balls.h5' --noise 0.2",
     "host": "my-laptop",
+    "home": "0a1b2c3d",
     "process": 77,
     "data": {"path": "/home/me/d.h5", "name": "balls4", "sha256": "ab12"},
 }
@@ -159,7 +160,7 @@ def test_no_place_and_no_name_of_this_machine_is_in_it(run, tmp_path, monkeypatc
     shutil.copytree(run / "checkpoints", tmp_path / "other" / "checkpoints", dirs_exist_ok=True)
     kept = b"".join(path.read_bytes() for path in (tmp_path / "other").glob("*.json"))
     shared = export_run(tmp_path / "other").read_bytes()
-    for name in (str(tmp_path).encode(), b"my-laptop", b"host", b'"process"', b'"job"'):
+    for name in (str(tmp_path).encode(), b"my-laptop", b"host", b'"home"', b'"process"', b'"job"'):
         assert name in kept
         assert name not in shared
 

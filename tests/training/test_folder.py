@@ -15,6 +15,7 @@ from training_runs import learner
 from videopred.checkpoint import DataRecord
 from videopred.files import write_json
 from videopred.run_files import aside as beside
+from videopred.systems import home_of_processes
 from videopred.training.aside import bring_back
 from videopred.training.folder import RunFolder
 from videopred.training.provenance import provenance
@@ -268,12 +269,13 @@ def test_an_empty_folder_becomes_a_run(tmp_path, monkeypatch, called, overwrite)
 
 def test_a_resumed_run_is_that_of_its_new_process_with_all_that_were_before(folder):
     before = record(folder) | {"process": 1, "state": "interrupted", "updates": 3, "finished": "then"}
-    before |= {"host": "another", "job": "7"}
+    before |= {"host": "another", "home": "another", "job": "7"}
     for done in (3, 4):
         folder.go_on(CONFIG, before, "cpu", done)
         before = record(folder)
         assert (before["state"], before["device"], before["process"]) == ("running", "cpu", os.getpid())
-        assert before["host"] == platform.node()  # where alone its process can be seen
+        assert before["host"] == platform.node()
+        assert before["home"] == home_of_processes()  # where alone its process can be seen
         assert not {"finished", "updates", "job"} & set(before)
     assert [start["updates"] for start in before["resumed"]] == [3, 4]
     folder.end("finished", 9)

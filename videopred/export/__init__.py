@@ -92,9 +92,8 @@ def _settings(config: RunConfig) -> dict[str, Any]:
 
 def _record(run: Path) -> dict[str, Any]:
     """What run.json says, without what has a meaning on this machine only."""
-    record = {
-        name: value for name, value in read_record(run).items() if name not in ("host", "process", "job", "resumed")
-    }
+    of_this_machine = ("host", "process", "home", "job", "resumed")
+    record = {name: value for name, value in read_record(run).items() if name not in of_this_machine}
     if record.get("data"):
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
     if "command" in record:

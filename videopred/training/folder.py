@@ -164,7 +164,7 @@ class RunFolder:
         starts = [*record.get("resumed", []), start]
         record = {name: value for name, value in record.items() if name not in ("updates", "finished", "job")}  # past
         record |= {"data": config.data.model_dump()} if config.data else {}
-        here = {name: start[name] for name in ("host", "process", "job") if name in start}
+        here = {name: start[name] for name in ("host", "process", "home", "job") if name in start}
         self._write(record | {"state": "running", "device": device, "resumed": starts, "saved": done} | here)
 
     def _set_record_aside(self) -> None:

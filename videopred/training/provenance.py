@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from videopred.slurm import my_job
+from videopred.systems import home_of_processes
 
 _PACKAGE = Path(__file__).parent.parent
 _INTERACTIVE = ("ipykernel_launcher.py", "colab_kernel_launcher.py", "", "-c")
@@ -23,7 +24,10 @@ _LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py")
 
 
 def provenance() -> dict[str, Any]:
-    """What is known before the first update; `command` if it can be typed again, `job`, Slurm's, if it is of one."""
+    """What is known before the first update; `command` if it can be typed again, `job`, Slurm's, if it is of one.
+
+    `home` stands for where the number of the process holds, as containers may have the name of their host.
+    """
     job, program = my_job(), _program(Path(sys.argv[0]))
     return {
         **({} if program in _INTERACTIVE else {"command": shlex.join([program, *sys.argv[1:]])}),
@@ -32,6 +36,7 @@ def provenance() -> dict[str, Any]:
         "machine": platform.platform(),
         "host": platform.node(),
         "process": os.getpid(),
+        "home": home_of_processes(),
         **({"job": job} if job else {}),
         "threads": torch.get_num_threads(),
         "commit": commit(_PACKAGE),
