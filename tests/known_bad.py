@@ -95,14 +95,6 @@ class OtherRun(SoundCore):
         return torch.stack([output for output, _, _ in steps], 1), steps[-1][1], {}
 
 
-class FlatOutput(OtherRun):
-    """Gives out no axis of modules where it does all steps at once; a single step that lacks it is refused."""
-
-    def run(self, slots: Tensor, state: State) -> tuple[Tensor, State, Trace]:
-        output, state, trace = super().run(slots, state)
-        return output.squeeze(2), state, trace
-
-
 class StopsShort(SoundCore):
     """Does all steps at once, and forgets the last in the state that it gives."""
 
@@ -215,7 +207,6 @@ class AsksTheDevice(SoundCore):
 
 
 CORES = [
-    (FlatOutput, conformance.shapes, r"an unroll's output must be \(3, 7, 1, 4\), got \(3, 7, 4\)"),
     (OtherTrace, conformance.trace_is_as_declared, "must have the names and numbers of axes that trace_axes has"),
     (OtherStep, conformance.step_is_one_unroll, "outputs of single steps must equal those of an unroll"),
     (OtherRun, conformance.step_is_one_unroll, "outputs of single steps must equal those of an unroll"),

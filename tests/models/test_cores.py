@@ -80,7 +80,7 @@ def test_check_says_which_of_its_demands_a_core_breaks(broken, check, reason):
 
 
 def test_every_check_has_a_core_that_fails_it():
-    assert {check for _, check, _ in known_bad.CORES} == set(CHECKS)
+    assert {check for _, check, _ in [*known_bad.CORES, *known_bad_cores.CORES]} == set(CHECKS)
 
 
 def test_cores_that_read_maps_are_checked_on_several_positions():
@@ -165,6 +165,27 @@ def test_a_core_that_does_all_steps_at_once_is_asked_to():
     assert done.trace == {}
     assert torch.equal(traced.trace["norm"], slots())
     assert not traced.trace["norm"].requires_grad
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda output, state: (output, state), "return output, state, trace, got 2 values"),
+        (lambda output, state: (output, [state, None], {}), "return a state of tensors alone, got NoneType"),
+        (
+            lambda output, state: (output[:, 1:], state, {}),
+            "return an output .* here .*, got ",
+        ),
+    ],
+)
+def test_what_it_gives_for_them_is_looked_at(given, message):
+    class AllAtOnce(known_bad.SoundCore):
+        def run(self, slots, state):
+            output = slots.new_zeros(*slots.shape[:2], self.rows, self.units)
+            return given(output, state)
+
+    with pytest.raises((TypeError, ValueError), match=f"^core AllAtOnce must {message}"):
+        unroll(AllAtOnce(), slots())
 
 
 @pytest.mark.parametrize("name", [name for name in CORES if make(name).trace_axes])

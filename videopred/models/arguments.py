@@ -63,8 +63,8 @@ def check_finite(name: str, values: Tensor) -> None:
     raise ValueError(check.complaint(name, "be finite", got, fix))
 
 
-def check_step(core: Any, done: Any, batch: int) -> None:
-    """Raise unless this is what a step gives for so many clips.
+def check_done(core: Any, done: Any, batch: int, *steps: int) -> None:
+    """Raise unless this is what a step gives for so many clips, or `run` for so many steps of them.
 
     Raises:
         TypeError: it is not output, state and trace, the state is not of tensors alone, or the trace is no dict.
@@ -79,9 +79,10 @@ def check_step(core: Any, done: Any, batch: int) -> None:
     check.require_kind(isinstance(done[2], Mapping), name, must, type(done[2]).__name__, "return {} for none")
     if not (hasattr(core, "rows") and hasattr(core, "units")):  # which only what is built on it needs to know
         return
-    output, expected = done[0], (batch, core.rows, core.units)
+    output, expected = done[0], (batch, *steps, core.rows, core.units)
     shape = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
-    check.require(shape == expected, name, f"return an output (B, rows, units), here {expected}", shape, fix)
+    must = f"return an output ({'B, T' if steps else 'B'}, rows, units), here {expected}"
+    check.require(shape == expected, name, must, shape, fix)
 
 
 def check_state(core: Any, batch: int, state: Any) -> None:

@@ -97,8 +97,6 @@ def shapes(core: Any) -> None:
         fix = "make it with new_zeros of one of them"
         _need(fits, f"the first state must have the parameters' dtype, here float64, got {leaf.dtype}: {fix}")
     done = unroll(core, slots(core), trace=True)
-    expected = (BATCH, STEPS, core.rows, core.units)
-    _need(done.output.shape == expected, f"an unroll's output must be {expected}, got {tuple(done.output.shape)}")
     _need(done.output.dtype == torch.float64, f"the output must have the parameters' dtype, got {done.output.dtype}")
     _need(done.output.isfinite().all(), "the output must be finite")
     for name, value in done.trace.items():

@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from videopred.models.arguments import check_finite, check_slots, check_state, check_step, debugging
+from videopred.models.arguments import check_done, check_finite, check_slots, check_state, debugging
 
 State = Any
 """A tree of tensors."""
@@ -123,7 +123,9 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
     else:
         check_state(core, slots.shape[0], state)
     if hasattr(core, "run") and not debugging():  # who debugs wants to know the step that went wrong
-        output, state, happened = core.run(slots, state)
+        done = core.run(slots, state)
+        check_done(core, done, *slots.shape[:2])
+        output, state, happened = done
         return Unrolled(output, state, {name: value.detach() for name, value in happened.items()} if trace else {})
     projecting = projects(core)
     inputs = core.project(slots) if projecting else slots.unbind(1)
@@ -135,7 +137,7 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         for entry in inputs:
             done = advance(entry, state)
             if not outputs:
-                check_step(core, done, slots.shape[0])
+                check_done(core, done, slots.shape[0])
             output, state, happened = done
             outputs.append(output)
             if trace:

@@ -7,7 +7,7 @@ from torch import Generator, Tensor, nn
 
 from videopred import check
 from videopred.models import CORES, build_core, core_config
-from videopred.models.arguments import check_finite, check_slots, check_state, check_step
+from videopred.models.arguments import check_done, check_finite, check_slots, check_state
 from videopred.models.core import State, unroll
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import OwnConfig
@@ -75,7 +75,7 @@ class Layer(nn.Module):
         check_slots(self.core, slots.unsqueeze(1), "inputs")
         check_state(self.core, len(slots), state)
         done = self.core.step(slots, state)
-        check_step(self.core, done, len(slots))
+        check_done(self.core, done, len(slots))
         output, state, _ = done
         check_finite("output", output.unsqueeze(1))
         return output.flatten(1), state
