@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from videopred.eval import make_metric
 from videopred.eval.objects import Objects
 
 CLIPS, STEPS, BALLS, HEIGHT, WIDTH = 3, 7, 4, 33, 47
@@ -125,3 +126,9 @@ def stack(several: list[Objects]) -> Objects:
     """The objects of all their clips, one after another; all hold the same fields."""
     held = [name for name, values in vars(several[0]).items() if values is not None]
     return Objects(**{name: torch.cat([getattr(objects, name) for objects in several]) for name in held})
+
+
+def score(name: str, predicted: Objects, true: Objects | None = None) -> list[float]:
+    """A metric at each step; the true objects are those above unless given."""
+    metric = make_metric(name)
+    return metric.reduce(metric.measure(predicted, true or true_objects())).tolist()

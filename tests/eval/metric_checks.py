@@ -54,7 +54,7 @@ def check_perfect_is_best(metric: Metric) -> None:
     low, high = metric.range
     assert torch.all((low <= worse) & (worse <= high))
     sign = 1 if metric.higher_is_better else -1
-    assert torch.all(sign * (perfect - metric.reduce(metric.measure(prediction, truth))) >= 0)
+    assert torch.all(sign * (perfect - metric.reduce(metric.measure(prediction, truth))) > 0)
     assert torch.all(sign * (perfect - worse) > 0.1)
 
 

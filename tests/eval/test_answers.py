@@ -125,12 +125,6 @@ def test_a_constant_can_be_answered():
     assert set(numbers_in(write_answers(named(5), np.full((5, 4), -7.0), POSSIBLE, np.zeros(5))).ravel()) == {0.25}
 
 
-def test_answers_without_labels_are_the_same():
-    films = np.random.default_rng(8).normal(size=(5, 4))
-    labelled = write_answers(named(5), films, POSSIBLE, from_numbers(films, POSSIBLE).margins)
-    assert write_answers(named(5), films, None, None) == labelled
-
-
 def test_what_cannot_be_answered():
     message = (
         r"DATA must have names with O1, O2 or O3 and occluded or visible, .* got O1/0001/1; give an IntPhys folder"

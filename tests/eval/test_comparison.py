@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
@@ -17,13 +18,12 @@ from videopred.eval.data_names import names_of, table_names
 from videopred.eval.scores import Scores
 from videopred.eval.settings import F1Config, Protocol
 
-CHANCE = np.random.default_rng(0)
-EASY_OR_HARD = CHANCE.normal(10, 4, (60, 1)) + np.zeros((60, 3))
+EASY_OR_HARD = np.random.default_rng(0).normal(10, 4, (60, 1)) + np.zeros((60, 3))
 """Clips differ far more than models do."""
 
 
 def scored(offset: float, spread: float = 0.05, **changes: object) -> Scores:
-    values = EASY_OR_HARD + offset + spread * CHANCE.normal(size=EASY_OR_HARD.shape)
+    values = EASY_OR_HARD + offset + spread * torch.randn(EASY_OR_HARD.shape).double().numpy()
     given = {
         "measurements": {"model": {"mse": {"mse": values}}, "blank": {"mse": {"mse": EASY_OR_HARD + 9}}},
         "metrics": {"mse": make_metric("mse")},
@@ -36,7 +36,7 @@ def scored(offset: float, spread: float = 0.05, **changes: object) -> Scores:
 
 
 def test_differences_are_paired():
-    """Models 0.1 apart on clips that spread by 4: unpaired, the interval would be as wide as 4 / sqrt(60) * 4 = 2."""
+    """Models 0.1 apart on clips that spread by 4: unpaired, the interval would be 4 sqrt(2) / sqrt(60) * 4 = 3 wide."""
     compared = compare({"gru": scored(0), "rims": scored(-0.1)})
     assert compared.relative_to == "gru"
     assert list(compared.rows) == ["gru", "rims", "blank"]

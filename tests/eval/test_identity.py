@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from made_up_objects import BALLS, STEPS, as_predicted, cut, drawn, hide, lost, swapped, true_objects
+from made_up_objects import STEPS, as_predicted, cut, drawn, hide, lost, swapped, true_objects
 from trackeval.metrics import CLEAR
 
 from videopred.eval import make_metric
@@ -179,4 +179,3 @@ def test_hiding_hides():
     assert objects.seen.sum() == TRUE.seen.sum() - 2
     assert not (objects.masks[0, 2:4] == 3).any()
     assert drawn(TRUE.positions, TRUE.radius).seen.all()
-    assert TRUE.positions.shape[2] == BALLS

@@ -14,6 +14,7 @@ from made_up_objects import (
     in_another_order,
     lost,
     moved,
+    score,
     swapped,
     true_objects,
 )
@@ -25,11 +26,6 @@ from videopred.eval.objects import Objects
 from videopred.eval.positions import divergence
 
 TRUE = true_objects()
-
-
-def score(name: str, predicted: Objects, true: Objects = TRUE) -> list[float]:
-    metric = make_metric(name)
-    return metric.reduce(metric.measure(predicted, true)).tolist()
 
 
 def test_a_shift_is_its_length():
@@ -62,13 +58,6 @@ def test_of_a_blank_film_there_is_no_error_to_tell():
 def test_one_ball_too_many_counts():
     more = torch.cat([TRUE.positions, TRUE.positions[:, :, :1] + 9], 2)
     assert score("count", Objects(more)) == [1.0] * STEPS
-
-
-def test_merged_balls_are_one_found_and_one_missed():
-    """Both sit where the first one is; the tracker gives the second up."""
-    positions = TRUE.positions.clone()
-    positions[:, 2:, 1] = torch.nan
-    assert score("missed", Objects(positions)) == [0.0] + [0.25] * 6
 
 
 def test_hidden_balls_do_not_count():

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 from hashlib import sha256
 
@@ -112,10 +113,9 @@ def test_scores_and_measurements_of_two_evaluations_are_refused(scores, tmp_path
     kept = (tmp_path / "scores.json").read_bytes()
     replace(scores, measurements=scores.measurements | other).save(tmp_path, overwrite=True)
     (tmp_path / "scores.json").write_bytes(kept)
-    must = rf"^SCORES must hold scores\.json and measurements of one evaluation, got {tmp_path}, where they are of"
-    with pytest.raises(
-        FaultyFileError, match=rf"{must} another; make them again with `videopred evaluate --overwrite`$"
-    ):
+    got = rf"{re.escape(str(tmp_path))}, where they are of another"
+    must = rf"^SCORES must hold scores\.json and measurements of one evaluation, got {got}"
+    with pytest.raises(FaultyFileError, match=rf"{must}; make them again with `videopred evaluate --overwrite`$"):
         load_scores(tmp_path)
 
 

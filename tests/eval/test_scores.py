@@ -80,7 +80,7 @@ def test_the_title_says_what_was_asked(asked, said):
     assert scores.table().splitlines()[0] == f"balls4.h5: {said}; * marks the best of a column"
 
 
-def test_a_protocol_can_ask_for_means_over_fewer_steps(scores):
+def test_a_protocol_can_ask_for_means_over_fewer_steps():
     asked = Protocol(context=4, horizon=3, metrics=("bce", "f1"), clips=7, means=(2,), name="short")
     lines = made_up(protocol=asked).table().splitlines()
     assert lines[0].startswith("balls4.h5: short, 7 clips")
@@ -167,7 +167,7 @@ def test_what_rests_on_a_single_clip_has_no_interval():
     assert np.isnan(compare({"a": scores}, "blank").difference("a", "bce").low)
 
 
-def test_a_step_about_which_nothing_can_be_said_is_a_gap(scores):
+def test_a_step_about_which_nothing_can_be_said_is_a_gap():
     class Silent(type(make_metric("bce"))):
         def reduce(self, measured, clip_weights=None):
             values = super().reduce(measured, clip_weights)

@@ -165,7 +165,7 @@ def test_more_balls_than_there_is_room_for_are_left_alone():
     assert there[:, BALLS:].all()
 
 
-def test_blank_and_white_films_have_no_objects_or_one_blot():
+def test_a_blank_film_has_no_objects_and_a_white_one_has_some():
     blank = torch.zeros_like(TRUE.film)
     assert tracked(blank).positions.isnan().all()
     assert not tracked(blank).masks.any()

@@ -122,10 +122,11 @@ def test_an_array_must_be_there_and_named(tmp_path):
         given(tmp_path / "gone.npy")
 
 
-def test_pictures_of_different_sizes_and_a_colored_one_among_grey_are_refused(tmp_path):
-    for clip, (wide, color) in enumerate([(4, False), (6, False)]):
+@pytest.mark.parametrize("other", [("L", (6, 3)), ("RGB", (4, 3))], ids=["size", "color"])
+def test_pictures_of_different_sizes_and_a_colored_one_among_grey_are_refused(tmp_path, other):
+    for clip, (kind, size) in enumerate([("L", (4, 3)), other]):
         (tmp_path / str(clip)).mkdir()
-        Image.new("RGB" if color else "L", (wide, 3)).save(tmp_path / str(clip) / "0.png")
+        Image.new(kind, size).save(tmp_path / str(clip) / "0.png")
     films = given(tmp_path)
     with pytest.raises(ValueError, match=r"--pred must hold clips of one shape and kind, \(T, H, W, C\) \(1, 3, 4"):
         films.read(0, 2)

@@ -20,7 +20,7 @@ ALL_ROWS = ("model", *(name for name, row in BASELINES.items() if not row.needs_
 
 
 class Fading(nn.Module):
-    """A predictor that repeats what it sees, less and less sure of it, and counts its dropout draws."""
+    """A predictor that repeats what it sees, less and less sure of it, and keeps in which mode it was asked."""
 
     film_shape = (1, HEIGHT, WIDTH)
 

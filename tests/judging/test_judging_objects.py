@@ -184,23 +184,15 @@ def test_places_that_seem_half_a_pixel_off_are_scored_as_they_are_and_that_is_no
 
 
 @pytest.mark.parametrize(
-    ("name", "context", "message"),
+    ("name", "message"),
     [
-        (
-            "position",
-            6,
-            "--metrics must be a metric that .* has the truth for, got position, which needs groups; leave",
-        ),
-        ("energy", 6, "has the truth for, got energy, which needs groups"),
-        (
-            "collision-bce",
-            6,
-            "got collision-bce, which needs groups; leave it out, or score clips of which it is known",
-        ),
+        ("position", "--metrics must be a metric that .* has the truth for, got position, which needs groups; leave"),
+        ("energy", "has the truth for, got energy, which needs groups"),
+        ("collision-bce", "got collision-bce, which needs groups; leave it out, or score clips of which it is known"),
     ],
 )
-def test_metrics_that_the_file_has_no_truth_for_are_refused(name, context, message):
-    asked = Protocol(context=context, horizon=5, metrics=("mse", name))
+def test_metrics_that_the_file_has_no_truth_for_are_refused(name, message):
+    asked = Protocol(context=6, horizon=5, metrics=("mse", name))
     with pytest.raises(ValueError, match=message):
         judge(lambda film, steps: film, without_groups(world()), asked)
 
@@ -218,19 +210,6 @@ def test_a_metric_may_need_more_than_others():
     assert judge_rows({"model": the_truth}, file, Protocol(context=6, horizon=5, metrics=("position",))).models
     with pytest.raises(ValueError, match="got energy, which needs objects/mass"):
         judge_rows({"model": the_truth}, file, Protocol(context=6, horizon=5, metrics=("energy",)))
-
-
-def test_the_best_sample_is_the_one_of_which_most_can_be_said():
-    """Of a blank film there is no position error to tell: it is never the best."""
-    file = world()
-    film = read_film(file, "test", 0, 3)[:, :16]
-    batch = Batch(file, "test", 0, film, given=6)
-    tally = Tally({"position": make_metric("position")}, samples=2)
-    blank, true = Predicted(torch.zeros_like(batch.truth)), Predicted(batch.truth)
-    for order in ([blank, true], [true, blank]):
-        tally.add("model", batch, order)
-    for found in tally.measured_here:
-        assert found.measured["position best of 2"]["count"].sum() > 0
 
 
 def test_a_sample_is_the_best_by_the_steps_of_which_something_can_be_said():

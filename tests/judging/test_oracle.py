@@ -13,7 +13,7 @@ from videopred.judging.oracle import NEEDED, knows_physics, physics_oracle
 
 def batch_of(folder, preset: str, given: int, one_step: bool = False, **changes) -> Batch:
     """Clips for validation, of a file that has as many for tests."""
-    recipe = find_recipe(preset).model_copy(update={"frames": 12, **changes})
+    recipe = find_recipe(preset).model_copy(update={"frames": 12, "height": 48, "width": 64, **changes})
     clips = {"train": 2, "validation": 4, "test": 4}
     file = open_dataset(generate("world", clips, recipe=recipe, out=folder / "world.h5"))
     return Batch(file, "validation", 1, read_film(file, "validation", 1, 4), given, one_step)

@@ -108,7 +108,7 @@ def test_each_frame_is_scored_by_the_masks_that_are_of_it(file, make, feedback):
         np.testing.assert_allclose(scores.values["model"][name], plain.values["model"][name], rtol=1e-5, atol=1e-7)
 
 
-def test_masks_that_are_all_equal_say_nothing(file):
+def test_masks_that_are_all_equal_say_nothing():
     """The first of equal shares takes every pixel: one heap, and so no better than chance."""
     model = painting()
     trace = {"masks": torch.full((1, 6, 4, *SHAPE[1:]), 0.25)}

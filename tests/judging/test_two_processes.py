@@ -18,7 +18,7 @@ TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 
 @pytest.mark.slow
 def test_two_processes_give_what_one_gives(tmp_path):
-    """Seven clips in batches of two: the last batch is short, and the processes have three and one more batches."""
+    """Seven clips in batches of two: the last batch is short, and each process has two batches."""
     data = tiny_data(tmp_path, {"train": 5, "validation": 1, "test": 7})
     run = train(data, tiny_model("rims"), tiny_training(), out=tmp_path / "run", device="cpu")
     words = f"evaluate {run} {data} --context 3 --horizon 4 --batch-size 2 --device cpu --feedback sample --samples 3"

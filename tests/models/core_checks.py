@@ -46,7 +46,7 @@ SMALL |= {
     "hierarchical-rims": CORES["hierarchical-rims"][0](modules=(5, 4), active=(2, 3), units=(6, 9), **PARTS),
     "mld-rims": CORES["mld-rims"][0](modules=(4, 4), active=(2, 2), units=(6, 5), **PARTS),
 }
-"""A small version of every core, no two sizes alike."""
+"""A small version of every core."""
 
 
 def make(name: str, seed: int = 0) -> Any:

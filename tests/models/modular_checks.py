@@ -228,6 +228,5 @@ MODULAR_CHECKS: list[Callable[[Any], None]] = [
     without_exchange_modules_are_independent,
     gradient_reaches_resting_modules_only_through_their_own_memory,
     active_modules_hear_what_resting_ones_would_have_become,
-    active_modules_hear_what_resting_ones_would_have_become,
     permuting_modules_with_their_weights_permutes_them,
 ]

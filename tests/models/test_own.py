@@ -197,7 +197,7 @@ def test_it_takes_the_place_of_an_experiments_core_with_what_a_scale_sets_for_mo
 
 
 @pytest.mark.parametrize("base", ["nn.Module", "Core"])
-def test_a_core_without_settings_that_reads_a_map(place, capsys, base):
+def test_a_core_without_settings_that_reads_a_map(place, base):
     (place / "plain.py").write_text("from videopred.models.core import Core\n" + PLAIN.replace("nn.Module", base))
     config = core_config("plain:Plain")
     assert reads(config) == "map"

@@ -267,9 +267,9 @@ def test_weights_start_as_the_authors_do():
 )
 def test_queries_and_keys_start_as_many_times_as_large_as_torch_has_them(settings, gain):
     reading = RIMs(RIMsConfig(modules=4, units=25, active=2, **settings), 64).reading
-    for weight, fan_in, times in ((reading.query.weight, 25, gain), (reading.key.weight, 64, gain)):
-        assert 0.95 * times < weight.max().item() * fan_in**0.5 <= times
-        assert weight.std().item() * (3 * fan_in) ** 0.5 == pytest.approx(times, rel=0.05)
+    for weight, fan_in in ((reading.query.weight, 25), (reading.key.weight, 64)):
+        assert 0.95 * gain < weight.max().item() * fan_in**0.5 <= gain
+        assert weight.std().item() * (3 * fan_in) ** 0.5 == pytest.approx(gain, rel=0.05)
     assert reading.value.weight.std().item() * (3 * 64) ** 0.5 == pytest.approx(1, rel=0.05)
     assert reading.gates.weight.std().item() * (3 * 4 * 25) ** 0.5 == pytest.approx(1, rel=0.05)
 

@@ -87,7 +87,7 @@ def test_a_state_of_another_kind_is_refused():
         model(torch.rand(3, 1, 1, HEIGHT, WIDTH), state)
 
 
-def test_a_run_that_sees_three_frames_is_trained_scored_and_resumed_from_its_folder_alone(tmp_path):
+def test_a_run_that_sees_three_frames_is_trained_loaded_and_scored_from_its_folder_alone(tmp_path):
     from videopred.checkpoint import load_run
     from videopred.training.run import train
 

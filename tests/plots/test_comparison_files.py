@@ -95,7 +95,7 @@ def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(feedb
 
 
 def test_a_curve_is_where_its_values_are():
-    """A single vermilion-free panel: a rising blue line goes from the lower left to the upper right."""
+    """A rising blue line goes from the lower left to the upper right."""
     rising = np.arange(5.0)
     figure = draw_curves({"MSE": ScorePanel({"gru": Curve(rising, rising, rising)}, False)})
     picture = pixels(figure).astype(int)
