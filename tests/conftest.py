@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import subprocess
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,9 @@ from hypothesis import settings
 from videopred.device import seed_streams
 from videopred.user_errors import OWN_FOLDERS
 
+for _name in list(os.environ):  # of a job of Slurm's, of torchrun, or of somebody who looks for a mistake
+    if _name.startswith(("SLURM_", "TORCHELASTIC_", "VIDEOPRED_")) or _name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
+        del os.environ[_name]
 torch.set_num_threads(1)
 settings.register_profile("same-examples", deadline=None, derandomize=True)
 settings.register_profile("new-examples", deadline=None)
@@ -43,6 +47,14 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def pytest_sessionfinish() -> None:
     gc.unfreeze()  # else libraries complain at the end of objects that nobody took away
+
+
+@pytest.fixture
+def dead() -> int:
+    """The number of a process that has ended."""
+    with subprocess.Popen(["true"]) as process:
+        pass
+    return process.pid
 
 
 def _seed(name: str) -> None:

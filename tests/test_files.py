@@ -4,7 +4,6 @@ import errno
 import os
 import re
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -295,14 +294,6 @@ def test_two_files_at_once_do_not_meet(tmp_path):
 def left_by(process: int | str, name: str, ending: str = "partial", home: str | None = None) -> str:
     """The hidden name under which a process writes to a file."""
     return f".{name}.{home or home_of_processes()}-{process}-a1.{ending}"
-
-
-@pytest.fixture
-def dead() -> int:
-    """The number of a process that has ended."""
-    with subprocess.Popen(["true"]) as process:
-        pass
-    return process.pid
 
 
 def test_what_dead_processes_left_of_the_same_file_is_cleared_away(tmp_path, dead):

@@ -10,13 +10,17 @@ import torch
 
 from videopred.check import complaint
 from videopred.datasets import DATASETS
-from videopred.eval import METRICS
+from videopred.datasets.import_settings import ImportConfig
+from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.codec_settings import FilesConfig, RNEMConfig
+from videopred.models.intervention_settings import Intervention
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.rival_settings import GRUConfig, LSTMConfig
 from videopred.models.settings import OwnConfig, PredictorConfig
-from videopred.settings import ComputeConfig, Settings, TrainingConfig
+from videopred.rendering.settings import PictureConfig
+from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 
 ALL: dict[str, type[Settings]] = {
     **{name: type(preset.recipe) for name, preset in DATASETS.items()},
@@ -24,8 +28,15 @@ ALL: dict[str, type[Settings]] = {
     **{name: entry[0] for name, entry in METRICS.items()},
     **{name: entry[0] for name, entry in CODECS.items()},
     **{name: entry[0] for name, entry in DECODERS.items()},
+    **{name: entry[0] for name, entry in OBJECT_METRICS.items()},
     "predictor": PredictorConfig,
     "training": TrainingConfig,
+    "compute": ComputeConfig,
+    "watch": WatchConfig,
+    "picture": PictureConfig,
+    "intervention": Intervention,
+    "plausibility": PlausibilityConfig,
+    "import": ImportConfig,
 }
 
 

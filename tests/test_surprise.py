@@ -340,7 +340,6 @@ def test_json_and_csv_say_the_same(films):
 def test_the_function_is_public(data):
     found = videopred.plausibility(Repeating(), data, PlausibilityConfig(aggregates=("max",), resamples=40))
     assert list(found.errors) == ["max"]
-    assert callable(videopred.plausibility)
 
 
 def test_what_is_refused(data, films):

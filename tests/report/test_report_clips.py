@@ -101,7 +101,7 @@ def test_runs_share_what_room_there_is(monkeypatch):
 
     predicted = SimpleNamespace(draw=lambda room: rooms.append(room) or ("shown",))
     monkeypatch.setattr(page, "LARGEST", 1000)
-    monkeypatch.setattr(page, "set_page", lambda *sections: "x" * 40)
+    monkeypatch.setattr(page, "set_page", lambda *sections: "é" * 20)
     monkeypatch.setattr(page, "bytes_of", lambda shown: 100 * len(shown))
     runs: Any = [
         Drawn(predicted=predicted),

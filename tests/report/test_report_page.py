@@ -11,8 +11,6 @@ from report_samples import LOG, ONE, made_up_run, scored
 from tiny_runs import tiny_data
 
 from videopred.eval.settings import Protocol
-from videopred.report import page as paging
-from videopred.report.found import find_run
 from videopred.report.page import write_report
 
 
@@ -312,22 +310,6 @@ def test_scores_together_are_those_on_the_data_shown(two):
     scores = replace(scored(**dict(zip(("one", "other"), ONE.values(), strict=True))), models=("one", "other"))
     scores.save(two / "eval" / "one-and-1-more" / "a")
     assert "They have no scores" in page_of(two, "one", "other", data=tiny_data(two / "b.h5")).text
-
-
-def test_runs_share_the_room_for_clips_alike(two, monkeypatch):
-    """What one leaves goes to those behind it."""
-    given = []
-
-    class Asked:
-        def draw(self, room: int) -> list:
-            given.append(room)
-            return []
-
-    told = [paging.tell_run(find_run(two / name, two), None, None, None) for name in ("one", "other")]
-    bare = len(paging.set_page(told, None).encode())
-    monkeypatch.setattr(paging, "LARGEST", 3 * bare)
-    paging._with_clips([one._replace(predicted=Asked()) for one in told], None)
-    assert given == [bare, 2 * bare]
 
 
 def test_plausibility_of_several_runs_stands_side_by_side(tmp_path):

@@ -290,7 +290,7 @@ def test_a_loss_that_is_no_number_names_the_first_bad_tensor_and_keeps_what_was_
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "failed"
 
 
-def test_the_first_output_that_is_not_finite_is_named(data, tmp_path, monkeypatch):
+def test_the_first_output_that_is_not_finite_is_named():
     predictor = build(tiny_model(), (1, 24, 32))
     film = torch.full((1, 2, 1, 24, 32), float("inf"))
     assert first_fault(predictor, film) == "the output of encoder.layers.0"

@@ -20,6 +20,7 @@ from videopred.run_files import LOCK, SETTINGS, SUMMARY
 from videopred.training import seeds as several
 from videopred.training.aside import bring_back, bring_back_seeds
 from videopred.training.folder import RunFolder
+from videopred.training.learner import Learner
 from videopred.training.locking import FolderLock, held
 from videopred.training.run import resume, train
 from videopred.training.seeds import resume_seeds, train_seeds
@@ -130,17 +131,18 @@ def test_training_holds_its_folder_until_it_ends(data, tmp_path, monkeypatch):
     """And the one it replaces, until there is something in its place."""
     run = train(data, tiny_model("lstm"), tiny_training(), out=tmp_path / "run", device="cpu")
     seen: list[bytes] = []
+    plain = Learner.training_step
 
-    def look(self: StopSigns, trainer: object) -> str:
-        done = subprocess.run([sys.executable, "-c", HOLDER, str(run / LOCK)], stdin=subprocess.DEVNULL, **quiet)
-        seen.append(done.stderr)
-        return ""
+    def look(self: Learner, *batch: Any) -> Any:
+        for folder in (run, run.with_name(".run.replaced")):
+            words = [sys.executable, "-c", HOLDER, str(folder / LOCK)]
+            seen.append(subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True).stderr)
+        return plain(self, *batch)
 
-    quiet = {"capture_output": True}
-    monkeypatch.setattr(StopSigns, "reason", look)
-    train(data, tiny_model(), tiny_training(), out=run, device="cpu", overwrite=True)
-    assert len(seen) == 1
-    assert b"BlockingIOError" in seen[0]
+    monkeypatch.setattr(Learner, "training_step", look)
+    train(data, tiny_model(), tiny_training(updates=1), out=run, device="cpu", overwrite=True)
+    assert len(seen) == 2
+    assert all(b"BlockingIOError" in said for said in seen)
     with another_process_holds(run):
         pass
 

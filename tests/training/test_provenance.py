@@ -84,8 +84,12 @@ def git(folder: Path, *words: str) -> str:
 
 
 @pytest.fixture
-def checkout(tmp_path) -> Path:
+def checkout(tmp_path, monkeypatch) -> Path:
     """A repository with one commit, which holds a package."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)  # in a hook of git's they name the repository that it is of
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "code.py").write_text("1\n")
     git(tmp_path, "init")

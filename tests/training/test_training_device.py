@@ -11,9 +11,8 @@ import torch
 from documents import blocks
 from pretended_device import Pretended, held, pretended_device, waits
 from slow_proofs import slow
-from test_exact_resume import stop_after
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
-from training_runs import UNDRAWN, everything_of, learner, load, weights
+from training_runs import UNDRAWN, everything_of, learner, load, stop_after, weights
 
 from videopred import cli
 from videopred.datasets import open_dataset
