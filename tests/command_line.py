@@ -71,7 +71,8 @@ def on_a_terminal(words: str, **environment: str) -> str:
 
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "videopred", *words.split()]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", **environment}
+    usual = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment = {**usual, "TERM": "xterm", "COLUMNS": "100", **environment}
     shown = bytearray()
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment), suppress(OSError):
         os.close(theirs)

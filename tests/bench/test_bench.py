@@ -163,11 +163,11 @@ def test_a_compiled_step_is_timed_beside_ours(monkeypatch):
 
 
 def test_the_plain_predictor_is_the_same_function():
-    predictor = build(PredictorConfig(core=RIMsConfig(modules=3, active=2, units=5)), (1, 16, 24)).eval()
-    film = torch.rand(2, 3, 1, 16, 24)
+    predictor = build(PredictorConfig(core=RIMsConfig(modules=6, active=5, units=7)), (1, 16, 24)).eval()
+    film = torch.rand(2, 4, 1, 16, 24)
     plain = PlainPredictor(predictor, plain_rims(predictor.core)).eval()
     with torch.no_grad():
-        torch.testing.assert_close(plain(film, own=2), predict_on(predictor, film, 2).logits, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(plain(film, own=3), predict_on(predictor, film, 3).logits, rtol=1e-4, atol=1e-5)
     layers = [layer for part in (plain.encoder, plain.decoder) for layer in part.modules()]
     assert not any(isinstance(layer, ELU) for layer in layers)
     kinds = nn.Linear | nn.Conv2d | PlainUpsampleConv

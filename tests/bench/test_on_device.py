@@ -68,7 +68,7 @@ def test_only_what_runs_on_the_device_counts_as_computing(cuda, monkeypatch):
 def test_an_update_waits_for_nothing_so_that_it_can_be_captured(name):
     """Neither a value nor a table crosses between host and device; on a pretended one."""
     with pretended_device() as device:
-        work = training_step(pair_of(name).ours.to(device), torch.rand(2, 4, 1, 64, 64, device=device))
+        work = training_step(pair_of(name, (1, 16, 24)).ours.to(device), torch.rand(2, 4, 1, 16, 24, device=device))
         work()  # the first makes Adam's numbers
         waits.clear()
         work()

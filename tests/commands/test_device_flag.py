@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from command_line import LEARNING, SIZES, core_flags, run, written
-from pretended_device import pretended_device
+from pretended_device import pretended_device, waits
 from slow_proofs import slow
 from tiny_runs import HEIGHT, WIDTH
 
@@ -55,3 +55,4 @@ def test_a_command(place, folder, what, monkeypatch, capfd):
     with pretended_device():
         assert run(WORDS[what].format(place=place, data=place / "balls4.h5")) == 0
     written(capfd.readouterr().out)
+    assert waits, "nothing was on the device"

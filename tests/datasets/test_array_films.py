@@ -77,10 +77,7 @@ def test_numbers_become_levels(tmp_path, dtype, values, levels):
     kept = black + level * ((white - black) / 255)
     expected = level
     if np.dtype(dtype).kind in "iu":
-        kept = np.rint(kept)
-        expected = np.rint((kept - black) / (white - black) * 255)
-    kept = kept.clip(0, 255) if dtype == "uint8" else kept
-    if dtype == "uint8":
+        kept = np.rint(kept).clip(0, 255 if dtype == "uint8" else None)
         expected = np.rint((kept - black) / (white - black) * 255)
     np.save(tmp_path / "f.npy", kept[..., 0].astype(dtype))
     clips, found = read(tmp_path / "f.npy", axes="BTHW", range=values)

@@ -46,14 +46,14 @@ def test_fewer_long_clips_are_moved_at_once(monkeypatch):
 
 
 def test_the_curtain_hides_all_there_is_and_nothing_else():
-    plain, curtained = clips_of(), clips_of(curtain=(28, 28))
+    plain, curtained = clips_of(), clips_of(curtain=(24, 30))
     hidden = False
     for bare, clip in zip(plain, curtained, strict=True):
         top, left, rows, columns = clip.labels["curtain"]
         assert clip.labels["curtain"].dtype == np.int16
         behind = np.zeros((40, 72), bool)
         behind[top : top + rows, left : left + columns] = True
-        assert behind.sum() == 784
+        assert behind.sum() == 24 * 30
         for mine, theirs in ((clip.frames[..., 0], bare.frames[..., 0]), (clip.masks, bare.masks),
                              (clip.collisions, bare.collisions)):  # fmt: skip
             assert not mine[:, behind].any()

@@ -274,7 +274,7 @@ def test_srivastavas_digits_are_drawn_at_their_corners_cut_to_whole_pixels():
 
 def test_the_first_frame_of_srivastava_is_one_step_from_a_uniform_start():
     """Digits that started within a step of the left wall and flew towards it are stopped at it."""
-    _, clips = clips_of(1500, law="srivastava", frames=2, speed=3.6, height=64, width=64, digit_size=28)
+    _, clips = clips_of(1500, law="srivastava", frames=2, speed=3.6, height=48, width=64, digit_size=28)
     at_left = sum((clip.positions[0, :, 0] == 14).sum() for clip in clips)
     # P(u + 0.1 cos(a) < 0) over uniform u and a is 0.1 times the mean of the positive part of cos, which is 1 / pi.
     share = 0.1 / np.pi

@@ -99,7 +99,7 @@ def test_of_imported_films_the_values_count_and_not_only_their_checksums(tmp_pat
     """Two dots that part leave both sums of an Adler-32 as they were."""
     told, checksums = set(), set()
     for apart in range(3):
-        films = np.zeros((1, 3, 8, 8), np.uint8)
+        films = np.zeros((1, 3, 8, 10), np.uint8)
         films[..., 4, [3 - apart, 4 + apart]] = 255
         np.save(tmp_path / f"{apart}.npy", films)
         made = import_films(tmp_path / f"{apart}.npy", tmp_path / f"{apart}.h5", ImportConfig(axes="BTHW")).path

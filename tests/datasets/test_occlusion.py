@@ -63,19 +63,19 @@ def windows(clips: Scene, length: int) -> Counter[bytes]:
 
 
 def check_frames(scene: Scene) -> None:
-    """Possible and impossible clips show the same frames equally often (15)."""
+    """Possible and impossible clips show the same frames equally often."""
     possible, impossible = pairs(scene)
     assert windows(possible, 1) == windows(impossible, 1)
 
 
 def check_neighbours(scene: Scene) -> None:
-    """And the same pairs of frames that follow each other (16)."""
+    """And the same pairs of frames that follow each other."""
     possible, impossible = pairs(scene)
     assert windows(possible, 2) == windows(impossible, 2)
 
 
 def check_splices(scene: Scene) -> None:
-    """The target is hidden on both sides of every splice, in all clips (17)."""
+    """The target is hidden on both sides of every splice, in all clips."""
     splices = scene[0].labels["splices"]
     assert splices[0] > 0
     for splice in splices[splices >= 0]:
@@ -111,7 +111,7 @@ def memoryless(length: int) -> list[Scorer]:
 
 
 def check_memoryless(scene: Scene) -> None:
-    """Who sees no more frames at a time than the target is hidden for finds both pairs alike, exactly (18)."""
+    """Who sees no more frames at a time than the target is hidden for finds both pairs alike, exactly."""
     splices = scene[0].labels["splices"]
     shortest = min(len(hidden_run(scene, splice)) for splice in splices[splices >= 0])
     for length in {1, 2, shortest}:
@@ -187,7 +187,7 @@ def test_a_splice_outside_the_hidden_frames_is_found(check):
 
 
 def test_a_distractor_that_knows_the_run_is_found():
-    """Frames that differ between the runs beyond the target break (15) and (16) once they are not spliced with it."""
+    """Frames that differ between runs beyond the target break both checks above once they are not spliced with it."""
     [scene] = scenes(recipe_of(blocks=("O2",), movements=("static",), occlusion=("occluded",)), 1)
     for clip in scene:
         if not clip.labels["possible"]:
@@ -226,7 +226,7 @@ def broken_laws(clip: Clip) -> int:
 
 
 def test_an_oracle_makes_no_error():
-    """(19)"""
+    """Who knows where all objects are finds every impossible clip, and no possible one."""
     recipe = recipe_of()
     for scene in scenes(recipe, 54):
         assert half_credit(scene, lambda clip: [-broken_laws(clip)]) == 0
@@ -279,7 +279,7 @@ def test_what_is_absent_has_no_place():
 
 def test_the_target_is_seen_whole_before_between_and_after():
     """Else nobody could know what to expect."""
-    for scene in scenes(recipe_of(occlusion=("occluded",), blocks=("O2", "O3"), height=64, width=64, frames=100), 18):
+    for scene in scenes(recipe_of(occlusion=("occluded",), blocks=("O2", "O3"), height=64, width=80, frames=100), 18):
         target, splices = scene[0].labels["target"], scene[0].labels["splices"]
         bounds = [0, *splices[splices >= 0], 100]
         for clip in scene:

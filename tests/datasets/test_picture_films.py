@@ -1,5 +1,6 @@
 """Films in pictures and GIFs give back what was kept in them, and say what was found."""
 
+import re
 import struct
 import zlib
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ from pathlib import Path
 import imageio.v3 as iio
 import numpy as np
 import pytest
-from film_samples import CHANCE, COLOR, GREY, read
+from film_samples import COLOR, GREY, read
 from PIL import Image
 
 from videopred.datasets.gif_times import read_times
@@ -23,6 +24,11 @@ MODES = {
     "RGBA": (COLOR, lambda frame: Image.fromarray(frame).convert("RGBA")),
     "P": (COLOR, lambda frame: Image.fromarray(frame).convert("P", palette=Image.Palette.ADAPTIVE)),
 }
+
+
+def noise(*shape: int, dtype: type = np.uint8) -> np.ndarray:
+    """Drawn levels, the same for the same shape."""
+    return np.random.default_rng(0).integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
 
 
 def save_frames(
@@ -48,7 +54,9 @@ def test_a_picture_that_may_not_be_read_is_no_fault_of_the_file_that_is_written(
         return plain(path, *others, **named)
 
     monkeypatch.setattr(Image, "open", refused)
-    with pytest.raises(PermissionError, match=rf"^{folder}/.*{last} must be accessible, got Permission denied; check"):
+    with pytest.raises(
+        PermissionError, match=rf"^{re.escape(str(folder))}/.*{last} must be accessible, got Permission denied; check"
+    ):
         import_films(folder, tmp_path / "ours.h5")
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
@@ -81,7 +89,7 @@ def test_folders_of_frames_are_clips_in_the_order_of_their_numbers(tmp_path):
 def test_two_frames_of_one_number_are_named_both(tmp_path):
     folder = save_frames(tmp_path / "f", GREY[0], "f_{}.png")
     (folder / "f_03.png").write_bytes((folder / "f_3.png").read_bytes())
-    said = r"SOURCE must hold .*, and each number once, got (f_03\.png beside f_3|f_3\.png beside f_03)\.png in"
+    said = r"SOURCE must hold .*, and each number once, got f_3\.png beside f_03\.png in"
     with pytest.raises(ValueError, match=said):
         read(folder)
 
@@ -119,7 +127,7 @@ def test_a_gif_gives_equal_frames_again(tmp_path, color):
 def test_a_gif_that_begins_grey_keeps_its_channels(tmp_path):
     """Pillow gives the first frame one channel, because its palette holds all greys, and later ones three."""
     greys = np.resize(np.arange(256, dtype=np.uint8), (13, 20))
-    others = [Image.fromarray(frame) for frame in CHANCE.integers(0, 256, (3, 13, 20, 3), np.uint8)]
+    others = [Image.fromarray(frame) for frame in noise(3, 13, 20, 3)]
     Image.fromarray(greys).save(tmp_path / "f.gif", save_all=True, append_images=others, duration=50)
     with Image.open(tmp_path / "f.gif") as image:
         assert image.mode == "L"
@@ -142,7 +150,7 @@ def test_gifs_of_a_folder_share_the_shortest_time(tmp_path):
 @pytest.mark.parametrize("shown", [range(20), (0, 0, 1, 2, 3, 3, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 11, 12)], ids=len)
 def test_a_gif_of_any_rate_gives_its_frames(tmp_path, rate, shown):
     """Which begin on the next hundredth of a second, and are merged where they are equal."""
-    different = CHANCE.integers(0, 256, (20, 13, 20, 3), np.uint8)
+    different = noise(20, 13, 20, 3)
     begins = [round(100 * frame / rate) for frame in range(len(shown) + 1)]
     first, *others = [Image.fromarray(different[frame]).quantize(200) for frame in shown]
     times = [10 * (after - before) for before, after in pairwise(begins)]
@@ -180,7 +188,9 @@ def test_frames_of_a_gif_at_60_are_counted_though_many_are_merged(tmp_path, seed
 @pytest.mark.parametrize("last", [10, 990, 1010])
 def test_the_last_frame_of_a_gif_at_60_may_be_held_for_any_time(tmp_path, last):
     path = save_gif(
-        tmp_path / "f.gif", CHANCE.integers(0, 256, (25, 13, 20, 3), np.uint8), duration=[20, 10, 20] * 8 + [last]
+        tmp_path / "f.gif",
+        noise(25, 13, 20, 3),
+        duration=[20, 10, 20] * 8 + [last],
     )
     clips, found = read(path)
     assert clips.shape[1] == 25
@@ -189,7 +199,7 @@ def test_the_last_frame_of_a_gif_at_60_may_be_held_for_any_time(tmp_path, last):
 
 def test_gifs_at_60_may_begin_at_any_tick_each(tmp_path):
     for name, times in (("1.gif", [20, 10, 20] * 8), ("2.gif", [10, 20, 20] * 8)):
-        save_gif(tmp_path / name, CHANCE.integers(0, 256, (24, 13, 20, 3), np.uint8), duration=times)
+        save_gif(tmp_path / name, noise(24, 13, 20, 3), duration=times)
     clips, _ = read(tmp_path)
     assert clips.shape[:2] == (2, 24)
 
@@ -316,7 +326,7 @@ def save_png(path: Path, pixels: np.ndarray, kind: int) -> None:
 @pytest.mark.parametrize(("kind", "channels"), [(2, 3), (4, 2), (6, 4)])
 def test_colors_of_16_bits_are_not_cut_to_8(tmp_path, kind, channels):
     (tmp_path / "f").mkdir()
-    pixels = CHANCE.integers(0, 2**16, (13, 20, channels), np.uint16)
+    pixels = noise(13, 20, channels, dtype=np.uint16)
     pixels[..., -1] = 2**16 - 1  # opaque
     for number in range(3):
         save_png(tmp_path / "f" / f"{number}.png", pixels, kind)

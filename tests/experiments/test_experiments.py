@@ -332,11 +332,12 @@ def test_whatever_an_own_file_says_goes_along_with_a_scale(name, scale):
     }
     tiny = {
         "plateau": {"decay": 0.3, "patience": 4, "improvement": 0.01},
+        "stopping": {"improvement": 0.01, "stop_after": 7},
         "steps": {"decay": 0.3, "decay_every": 1},
         "pieces": {"accumulate": 4},
         "rollouts": {"free_running": 10, "grow_over": 1, "sampling_over": 1},
         "keeping": {"save_every": 1, "keep_every": 1},
         "window": {"window": 12, "free_running": 10},
     }
-    expected = (small if scale == "small" else tiny).get(name, {})
+    expected = (small if scale == "small" else tiny)[name]
     assert {setting: getattr(scaled.training, setting) for setting in expected} == expected

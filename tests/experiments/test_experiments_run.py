@@ -112,6 +112,7 @@ def test_clips_that_another_process_is_making_are_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize("rank", ["RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK"])
 def test_a_second_process_finds_the_folder_that_the_first_made(tmp_path, monkeypatch, rank):
     (tmp_path / "settings.json").touch()
+    monkeypatch.delenv("JSM_NAMESPACE_RANK", raising=False)  # as others, which conftest.py deletes
     monkeypatch.setenv(rank, "0")
     with pytest.raises(FileExistsError):
         _check_room(tmp_path, None, overwrite=False)

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 import shlex
 import shutil
 import sys
@@ -111,7 +112,7 @@ def test_the_last_checkpoint_stands_for_a_run_without_a_best_one(run):
 
 
 def test_who_gives_a_checkpoint_as_a_run_is_told_how_to_make_one_of_it(run):
-    fix = rf"make it one file with `videopred export {run} --checkpoint best`, and give that$"
+    fix = rf"make it one file with `videopred export {re.escape(str(run))} --checkpoint best`, and give that$"
     with pytest.raises(FileNotFoundError, match=rf"^RUN must be a run folder .*, got .*best\.ckpt; {fix}"):
         load_run(run / "checkpoints" / "best.ckpt")
     moved = (run / "checkpoints" / "best.ckpt").rename(run / "best.ckpt")
@@ -270,7 +271,8 @@ def test_weights_of_another_kind_of_numbers_are_refused(run, kind):
     weights = load_file(file)
     name = next(iter(weights))
     save_file(weights | {name: weights[name].to(kind)}, file, settings)
-    must = f"^RUN must have weights that are floats, got {str(kind)[6:]} in {name} of {file}; give a file that"
+    got = f"{str(kind)[6:]} in {name} of {re.escape(str(file))}"
+    must = f"^RUN must have weights that are floats, got {got}; give a file that"
     with pytest.raises(FaultyFileError, match=must):
         load_run(file)
 
