@@ -178,3 +178,11 @@ def test_a_device_that_is_none_is_a_usage_error(capfd):
 @pytest.mark.parametrize(("there", "fits"), [("2.11.0a0+abc.nv26", True), ("2.10.9", False), ("unknown", False)])
 def test_builds_of_vendors_fit_and_what_is_no_version_does_not(there, fits):
     assert doctor._fits(there, Requirement("torch>=2.11")) is fits
+
+
+def test_what_is_merely_optional_is_no_fault(monkeypatch):
+    monkeypatch.setattr(doctor, "requires", lambda name: ["torch>=2", 'nowhere>=1; extra == "video"'])
+    assert doctor._misfits() == []
+    monkeypatch.setattr(doctor, "requires", lambda name: ["torch>=2", "nowhere>=1"])
+    [told] = doctor._misfits()
+    assert told.startswith("nowhere must be installed, >=1, got none; install it")

@@ -130,3 +130,13 @@ def test_films_that_mp4_cannot_hold_are_refused():
         mp4_bytes(checkered(2) / 255)
     with pytest.raises(ValueError, match="frame_ms must be at least 1, got 0"):
         mp4_bytes(checkered(2), frame_ms=0)
+
+
+def test_the_128_most_frequent_colors_stay_however_close_they_are():
+    close = np.stack([np.arange(200) // 4 + 100, np.arange(200) % 4 + 100, np.full(200, 100)], -1)
+    levels = [0, 50, 150, 200, 250]
+    far = np.stack(np.meshgrid(levels, levels, np.arange(0, 250, 25)), -1).reshape(-1, 3)
+    counts = np.r_[np.where(np.arange(200) < 128, 3, 1), np.ones(len(far), int)]
+    row = np.repeat(np.r_[close, far], counts, axis=0).astype(np.uint8)
+    kept = np.asarray(Image.open(BytesIO(gif_bytes(row[None, None]))).convert("RGB"))[0]
+    assert (kept[: 3 * 128] == row[: 3 * 128]).all()

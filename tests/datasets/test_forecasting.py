@@ -120,7 +120,8 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
     needed = 2 * told.bytes - piece.stat().st_size
     monkeypatch.setattr("videopred.datasets.forecasting._measure", lambda *args: costs(1.0, told.bytes / 40))
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed))
-    assert foresee("balls4", {"train": 40}, out=tmp_path, recipe=SMALL).lacking == ""
+    there = foresee("balls4", {"train": 40}, out=tmp_path, recipe=SMALL)
+    assert (there.seconds, there.lacking) == (24 * 1.0, "")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed - 1))
     assert foresee("balls4", {"train": 40}, out=tmp_path, recipe=SMALL).lacking.startswith("--out must be on a disk")
 

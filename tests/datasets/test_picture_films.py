@@ -339,3 +339,12 @@ def test_gifs_without_times_are_given_as_they_are(tmp_path):
     clips, found = read(save_gif(tmp_path / "f.gif", COLOR[0], duration=0))
     assert np.array_equal(clips, COLOR[:1])
     assert (found["frame_ms"], found["repeated"]) == (0, "none")
+
+
+def test_one_frame_in_color_is_enough_for_three_channels(tmp_path):
+    grey, red = np.full((5, 7, 3), 90, np.uint8), np.full((5, 7, 3), (200, 10, 10), np.uint8)
+    for name, film in (("a", [grey, red, grey]), ("b", [grey, grey + 1, grey])):
+        save_gif(tmp_path / f"{name}.gif", np.stack(film), duration=100)
+    clips, found = read(tmp_path)
+    assert found["channels"] == 3
+    assert (clips[0, 1] == red).all()

@@ -72,3 +72,15 @@ def test_the_floor_is_where_the_label_says():
         edge = clip.frames[0, :, 0].astype(int)
         assert (edge[floor] != edge[floor - 1]).any()
         assert (edge[:floor][clip.masks[0, :floor, 0] == 0] == edge[0]).all()
+
+
+@pytest.mark.parametrize("shape", range(len(SHAPES)))
+def test_positions_are_centres_of_area(shape):
+    found = 0
+    for clip in Occlusion(recipe_of(occlusion=("visible",), height=240, width=336)).clips(3, "train", range(27)):
+        for item in np.flatnonzero(clip.series["shapes"][0] == shape):
+            rows, columns = np.nonzero(clip.masks[11] == item + 1)
+            centre = columns.mean() + 0.5, rows.mean() + 0.5
+            np.testing.assert_allclose(clip.positions[11, item], centre, atol=0.4)
+            found += 1
+    assert found > 1

@@ -12,7 +12,7 @@ import pytest
 from small_worlds import small
 
 from videopred.check import FaultyFileError
-from videopred.datasets import DATASETS, open_dataset
+from videopred.datasets import DATASETS, make_world, open_dataset
 from videopred.datasets.description import describe
 from videopred.datasets.generation import generate
 from videopred.datasets.verification import Verdict, verify
@@ -349,3 +349,18 @@ def test_tiny_clips_may_look_alike_by_chance(tmp_path):
     recipe = small("balls1", frames=2, height=16, width=20, radii=(0.9,), masses=(1.0,))
     path = generate("balls1", {"train": 700, "test": 100}, out=tmp_path / "a.h5", recipe=recipe)
     assert re.search(r"but for \d+ that look like an earlier one by chance$", proved(path).proved["parts"])
+
+
+def test_clips_made_again_are_spread_over_each_part(tmp_path, monkeypatch):
+    asked: dict[str, list[int]] = {}
+    world = type(make_world(small("balls4")))
+    plain = world.clips
+
+    def noted(self: Any, seed: int, part: str, indices: Any) -> Any:
+        asked[part] = list(indices)
+        return plain(self, seed, part, indices)
+
+    data = open_dataset(generate("balls4", {"train": 9, "test": 2}, out=tmp_path, recipe=small("balls4")))
+    monkeypatch.setattr(world, "clips", noted)
+    verify(data, sample=3)
+    assert asked == {"train": [0, 4, 8], "test": [0, 1]}

@@ -179,3 +179,10 @@ def test_hiding_hides():
     assert objects.seen.sum() == TRUE.seen.sum() - 2
     assert not (objects.masks[0, 2:4] == 3).any()
     assert drawn(TRUE.positions, TRUE.radius).seen.all()
+
+
+def test_who_is_half_seen_has_come_out():
+    visibility, positions = hide(TRUE, 0, 0, slice(2, 4)).visibility.clone(), TRUE.positions.clone()
+    visibility[0, 4, 0] = 0.5
+    positions[0, 4, 0] += 0.6
+    assert by_length("exit-error", Objects(positions), replace(TRUE, visibility=visibility))[2] > 0.8

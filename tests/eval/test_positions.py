@@ -1,5 +1,6 @@
 """Positions, misses, counts and divergence of cases made by hand."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -170,3 +171,25 @@ def test_a_horizon_at_which_no_clip_can_be_lost_is_refused():
         make_metric("kept-2px").measure(far, true)
     measured = make_metric("kept-2px", Kept2Config(frames=2)).measure(far, true)
     assert measured["total"].tolist() == [[0, 0]] * CLIPS
+
+
+def test_as_many_pairs_as_can_be_are_worth_more_than_near_ones():
+    apart = torch.tensor([[[1.0, 1200.0], [2.0, 1.0], [1.0, 1.0]]])
+    allowed = torch.tensor([[[True, True], [True, False], [False, False]]])
+    assert nearest(apart, allowed).tolist() == [[1, 0, NOBODY]]
+
+
+def test_the_gate_of_an_object_without_a_radius_is_of_the_most_that_is_seen_of_it():
+    masks = torch.zeros(1, 3, 5, 7, dtype=torch.uint8)
+    masks[0, 0, 0, :2], masks[0, 1, :3, :4], masks[0, 2, :2, :3] = 1, 1, 1
+    of_one, of_none = gates(Objects(torch.zeros(1, 3, 2, 2).double(), masks=masks))[0]
+    assert of_one.item() == pytest.approx((12 / math.pi) ** 0.5)
+    assert of_none.isnan()
+
+
+@pytest.mark.parametrize(("away", "missed"), [(2.0, 0), (2.5, 1)])
+def test_just_a_radius_away_is_not_missed(away, missed):
+    places = torch.tensor([10.0, 7.0]).double().expand(1, 3, 1, 2)
+    moved = places.clone()
+    moved[:, 1:, :, 0] += away
+    assert score("missed", Objects(moved), Objects(places, radius=torch.tensor([[2.0]]).double())) == [missed] * 2

@@ -141,6 +141,7 @@ def test_positions_stand_above_the_modules_of_the_same_frame():
         assert plot.lines[2].get_xdata()[0] == CONTEXT + 0.5
         assert plot.lines[0].get_linestyle() != plot.lines[1].get_linestyle(), "in grey, colours are alike"
     assert [line.get_label() for line in across.lines[:2]] == ["ball 1", "ball 2"]
+    assert [plot.get_ylabel() for plot in (across, down)] == ["x, px", "y, px"]
     assert across.get_ylim() == (0, 20)
     assert down.get_ylim() == (12, 0)
     np.testing.assert_array_equal(cells_of(raster), cells_of(activation([there]).axes[0]))

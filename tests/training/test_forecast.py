@@ -52,6 +52,18 @@ def test_by_hand(data, slow):
     assert told.memory > 4 * 4 * numbers_of() + held
 
 
+def test_a_look_is_at_pieces_of_a_batch_at_a_time(data, slow):
+    training = tiny_training(updates=70, validate_every=20, accumulate=2)
+    told = foresee(data, tiny_model(), training, device="cpu")
+    assert told.seconds == 70 * 2 * 0.5 + 4 * 0.5 * CLIPS["validation"] / 2
+
+
+def test_of_windows_more_than_there_are_clips_are_read(data, slow):
+    training, compute = tiny_training(batch_size=14, window=5), ComputeConfig(hold="disk")
+    told = foresee(data, tiny_model(), training, compute=compute, device="cpu")
+    assert told.seconds_per_update == pytest.approx(0.5 + 0.5 * 14 / CLIPS["train"])
+
+
 def test_several_devices_share_a_look(data, slow):
     """As they share an update: in each half of the batch is half of the clips, so that both take as long."""
     one, two = (
