@@ -1,5 +1,6 @@
 """What tests of commands share: words that make small things, and how to run them."""
 
+import json
 import os
 import re
 import subprocess
@@ -80,6 +81,30 @@ def on_a_terminal(words: str, **environment: str) -> str:
             shown += piece
     os.close(ours)
     return shown.decode()
+
+
+_LOADED = """
+import contextlib, io, json, sys
+from videopred.cli import main
+told = {}
+for words in json.load(sys.stdin):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main(words.split())
+        except SystemExit as end:
+            status = end.code
+    heavy = {"torch", "numpy", "h5py", "lightning", "matplotlib", "kornia", "imageio", "PIL"} & set(sys.modules)
+    told[words] = [status, sorted(heavy)]
+print(json.dumps(told))
+"""
+
+
+def loaded_by(asked: list[str], folder: Path | None = None) -> dict[str, list[Any]]:
+    """Words, run one after another in a process of their own -> their exit status, and the heavy modules then there."""
+    command = [sys.executable, "-c", _LOADED]
+    done = subprocess.run(command, input=json.dumps(asked), cwd=folder, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def core_flags(core: str) -> str:

@@ -1,10 +1,16 @@
 """`videopred`, and `python -m videopred`, which is the same."""
 
+import atexit
+import gc
 import sys
 
 
 def main() -> None:
     """Run one command and exit with its status; what keeps the commands from loading is told in one line as well."""
+    # Python's collector would look, in vain, through all that torch and Lightning make as they load, again and again
+    # meanwhile and once more at the end: a second each time.
+    gc.set_threshold(10_000)
+    atexit.register(gc.freeze)
     try:
         from videopred import cli
     except KeyboardInterrupt:

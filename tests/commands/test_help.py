@@ -1,6 +1,5 @@
 """Help and lists name all that there is, and load nothing heavy."""
 
-import json
 import re
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from command_line import on_a_terminal, run
+from command_line import loaded_by, on_a_terminal, run
 
 from videopred.cli import COMMANDS, GROUPS
 from videopred.commands import terminal
@@ -161,23 +160,6 @@ def test_the_version(capfd):
     assert capfd.readouterr().out.startswith("videopred 0.")
 
 
-LIGHT = """
-import contextlib, io, json, sys
-from videopred.cli import main
-told = {}
-for words in json.load(sys.stdin):
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        try:
-            main(words.split())
-        except SystemExit as end:
-            status = end.code
-    heavy = sorted({"torch", "numpy", "h5py", "lightning", "matplotlib", "kornia", "imageio", "PIL"} & set(sys.modules))
-    told[words] = [status, heavy]
-print(json.dumps(told))
-"""
-
-
 def test_help_listings_and_usage_errors_load_nothing_heavy(tmp_path):
     (tmp_path / "models/balls4-gru").mkdir(parents=True)
     (tmp_path / "models/balls4-gru/settings.json").touch()
@@ -203,12 +185,21 @@ def test_help_listings_and_usage_errors_load_nothing_heavy(tmp_path):
     missing = ["probe gone.npz", "train gone.h5", "train balls4 --out .", "evaluate gone y", "import gone --out y.h5"]
     missing += ["train balls4 --core gru"]  # whose usual folder is in use
     wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]
-    command = [sys.executable, "-c", LIGHT]
-    done = subprocess.run(
-        command, input=json.dumps(asked + wrong + missing), cwd=tmp_path, capture_output=True, text=True, check=True
-    )
     expected = {words: [status, []] for status, words_of in enumerate([asked, missing, wrong]) for words in words_of}
-    assert json.loads(done.stdout) == expected
+    assert loaded_by(asked + wrong + missing, tmp_path) == expected
+
+
+@pytest.mark.parametrize("status", [0, 2])
+def test_at_its_end_python_looks_for_no_cycles(status):
+    """What is registered first runs last."""
+    told = f"""if True:
+        import atexit, gc, sys
+        atexit.register(lambda: print(gc.get_freeze_count() > 1000))
+        sys.argv = ["videopred", *["list"] * {status == 0}, *["lists"] * {status == 2}]
+        from videopred.__main__ import main
+        main()"""
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (status, "True")
 
 
 def test_the_module_is_the_command():

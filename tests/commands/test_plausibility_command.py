@@ -3,12 +3,10 @@
 import csv
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command_line import run
+from command_line import loaded_by, run
 from tiny_runs import tiny_model, tiny_training
 
 from videopred.datasets import open_dataset
@@ -328,18 +326,6 @@ def test_what_is_wrong_is_one_clear_line(place, tmp_path, monkeypatch, capfd, wo
     assert list(tmp_path.iterdir()) == []
 
 
-LIGHT = """
-import contextlib, io, json, sys
-from videopred.cli import main
-told = {}
-for words in json.load(sys.stdin):
-    with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):
-        main(f"plausibility {words}".split())
-    told[words] = sorted({"torch", "numpy", "h5py", "lightning", "matplotlib", "imageio", "PIL"} & set(sys.modules))
-print(json.dumps(told))
-"""
-
-
 def test_usage_errors_load_nothing_heavy(place, tmp_path):
     (tmp_path / "films.csv").write_text("mine")
     there = f"{place / 'gru'} {place / 'films.h5'}"
@@ -358,6 +344,5 @@ def test_what_the_films_refuse_loads_no_torch(place):
 
 def loaded(asked: list[str]) -> dict[str, list[str]]:
     """Words, one after another -> the heavy modules that have been loaded when they are refused."""
-    command = [sys.executable, "-c", LIGHT]
-    done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    told = loaded_by([f"plausibility {words}" for words in asked])
+    return {words.removeprefix("plausibility "): modules for words, (_, modules) in told.items()}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import LEARNING, core_flags, run, unasked, written
+from command_line import LEARNING, core_flags, loaded_by, run, unasked, written
 from tiny_runs import RECIPE, tiny_data
 
 from videopred.checkpoint import load_run, read_run
@@ -196,3 +196,11 @@ def test_the_next_command_asks_for_a_part_that_is_there(place, tmp_path, monkeyp
         command = next_command(Path("gru"))
         assert command == ("evaluate", "gru", f"{part}.h5", "--part", part)
         assert run(" ".join(command)) == 0
+
+
+def test_what_does_not_fit_is_refused_before_lightning_is_loaded(place, tmp_path):
+    """Which takes seconds."""
+    asked = [f"train {place / 'balls4.h5'} {words}" for words in ("", "--window 99", "--batch-size 4 --device cuda:99")]
+    asked += [f"train {place / 'balls4.h5'} --dry-run", f"train --resume {place / 'gru'} --core lstm"]
+    for words, (status, modules) in loaded_by(asked, tmp_path).items():
+        assert (status, "torch" in modules, "lightning" in modules) == (2, True, False), words

@@ -28,6 +28,7 @@ def bench_generate(
     json_: Json = False,
 ) -> None:
     """Measure how fast data is made, compared with plain generators."""
+    terminal.say_that_it_takes("minutes")
     from videopred.bench import generate
 
     rows = generate.bench_generate(clips=clips, repeats=repeats, growth=growth, whole=whole, workers=workers)
@@ -51,6 +52,7 @@ def bench_cores(
     json_: Json = False,
 ) -> None:
     """Measure how fast cores run on one thread, compared with plain implementations and an LSTM."""
+    terminal.say_that_it_takes("minutes")
     from videopred.bench import cores as bench
 
     rows = bench.bench_cores(
@@ -68,6 +70,7 @@ def bench_scores(
     json_: Json = False,
 ) -> None:
     """Measure how fast films are scored, compared with loops over frames, and the memory it takes."""
+    terminal.say_that_it_takes("minutes")
     from videopred.bench import scores as bench
 
     rows = bench.bench_scores(clips=clips, frames=frames, size=size, repeats=repeats)
@@ -87,6 +90,7 @@ def bench_train(
     json_: Json = False,
 ) -> None:
     """Measure training steps: images per second and memory, compared with working frame by frame."""
+    terminal.say_that_it_takes("minutes")
     from videopred.bench import train as bench
 
     rows = bench.bench_train(cores=cores, batch=batch, frames=frames, repeats=repeats, updates=updates, device=device)

@@ -23,6 +23,8 @@ def doctor(
 ) -> None:
     """Check what this machine has and lacks, and try the whole flow on it."""
     check.device_kind(device)
+    if self_test:
+        terminal.say_that_it_takes("some seconds")
     from videopred.doctor import examine
 
     found = examine(device=device, self_test=self_test)

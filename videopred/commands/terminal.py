@@ -23,6 +23,12 @@ def watched() -> bool:
     return sys.stderr.isatty()
 
 
+def say_that_it_takes(time: str) -> None:
+    """Say to whoever watches that there is something to wait for."""
+    if watched():
+        print(f"this takes {time}", file=sys.stderr)
+
+
 def first_line(thing: Any) -> str:
     """The first line of the docstring of a class or function."""
     return (thing.__doc__ or "").strip().split("\n")[0]

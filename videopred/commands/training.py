@@ -131,7 +131,7 @@ def train(
         with _unless_begun(out):
             if asked is not None:
                 data, begin["experiment"] = _prepare(asked, clips, learning, init_from)
-            _check_opens(data)
+            _check_clips(data, learning)
             folder = _learn(data, chosen, learning, begin)
         _say_trained(folder, watch, json_, asked)
 
@@ -149,15 +149,18 @@ class _Learning(NamedTuple):
 def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     """Resume a run, or runs from several seeds, and return whether any had something left to learn."""
     check_path.run_or_runs(run)
-    from videopred.training.resuming import is_finished, read_settings
+    from videopred.training.resuming import check_same, is_finished, read_settings
+
+    several = (run / SUMMARY).is_file()
+    usual, _ = read_settings(first_of(run) if several else run)
+    if several:  # of which the first brings the settings that are not given
+        seed = learning.training.seed
+        must, fix = "be left out with runs from several seeds, as each keeps its own", "leave it out"
+        check.require(seed == usual.training.seed, "--seed", must, seed, fix)
+    check_same(usual, learning.model, learning.training)  # before all is loaded that a training needs
     from videopred.training.run import resume
     from videopred.training.seeds import resume_seeds
 
-    several = (run / SUMMARY).is_file()
-    if several:  # of which the first brings the settings that are not given
-        usual, seed = read_settings(first_of(run))[0].training.seed, learning.training.seed
-        must, fix = "be left out with runs from several seeds, as each keeps its own", "leave it out"
-        check.require(seed == usual, "--seed", must, seed, fix)
     runs = [run_of(run, seed) for seed in seeds_of(run)] if several else [run]
     unfinished = not all(map(is_finished, runs)) or (several and bool(to_replace(run)))
     go_on = resume_seeds if several else resume
@@ -209,7 +212,7 @@ def _prepare(
 def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | None, json_: bool) -> None:
     """Say what a training would take."""
     if isinstance(data, Path):
-        _check_opens(data)
+        _check_clips(data, learning)
     from videopred.training.run import foresee
 
     told = foresee(data, init_from=init_from, **learning._asdict())
@@ -289,10 +292,16 @@ def _check_there(data: Path, seeds: str | None) -> None:
     raise check_path.not_found_error("DATA", must, data, fix, nearest_path(data, names))
 
 
-def _check_opens(data: Path) -> None:
-    """Refuse DATA that cannot be opened, unless its clips are made when they are needed."""
-    if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):
+def _check_clips(data: Path, learning: _Learning) -> None:
+    """Refuse DATA that cannot be opened, or that does not fit, before all is loaded that a training needs."""
+    if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):  # else clips are made when needed
         open_dataset(data)
+    from videopred.device import pick_device
+    from videopred.training.clips import TrainingClips, open_clips
+
+    device, unread = pick_device(learning.device), learning.compute.model_copy(update={"hold": "disk"})
+    with open_clips(data, learning.training) as file:
+        TrainingClips(file, learning.training, unread, str(device))
 
 
 def _say_trained(
