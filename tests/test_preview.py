@@ -3,7 +3,10 @@
 import imageio.v3 as iio
 import numpy as np
 import pytest
+from command_line import run
+from tiny_runs import tiny_data
 
+from videopred.datasets import open_dataset
 from videopred.preview import OBJECT_COLORS, draw_outlines, preview_gif
 
 HEIGHT, WIDTH = 12, 20
@@ -43,3 +46,12 @@ def test_a_preview_with_masks_has_outlines_of_two_screen_pixels(tmp_path):
     film = iio.imread(preview_gif(frames, tmp_path / "p.gif", masks, panel_px=4 * WIDTH))
     orange = (film[0] == OBJECT_COLORS[0]).all(-1)
     assert orange.sum() == 8 * 12 - 4 * 8  # a rectangle of 8 x 12 without its inside
+
+
+def test_the_command_outlines_the_objects_of_each_clip(tmp_path):
+    file = tiny_data(tmp_path / "tiny.h5")
+    data = open_dataset(file)
+    frames, masks = data.read_frames("train", 0, 6), data.read("train", "groups", 0, 6)
+    assert run(f"inspect {file} --preview {tmp_path / 'p.gif'}") == 0
+    expected = iio.imread(preview_gif(frames, tmp_path / "expected.gif", masks))
+    np.testing.assert_array_equal(iio.imread(tmp_path / "p.gif"), expected)

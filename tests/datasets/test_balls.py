@@ -172,3 +172,20 @@ def test_clips_are_made_as_they_are_asked_for():
     endless = make_world(BallsConfig(**SIZES)).clips(5, "train", count())
     for clip, same in zip(clips_of(3), endless, strict=False):
         assert clip.frames.tobytes() == same.frames.tobytes()
+
+
+@pytest.mark.parametrize("kept", [1.0, 0.5])
+def test_gravity_and_restitution_are_those_of_the_recipe(kept):
+    """Between contacts a ball gains 0.05 arena units of 4 px per frame; a wall leaves `kept` of its speed."""
+    recipe = BallsConfig(frames=40, height=40, width=56, balls=(1,), speed=0.3, gravity=0.05, restitution=kept)
+    struck = 0
+    for clip in balls.BouncingBalls(recipe).clips(3, "train", range(6)):
+        velocity, events = clip.velocities[:, 0].astype(float), clip.events[:-1]
+        gained = np.diff(velocity, axis=0)
+        np.testing.assert_allclose(gained[events == 0], np.full((np.sum(events == 0), 2), [0, 0.2]), atol=1e-5)
+        for first in clip.contacts[:1]:
+            if first["second"] in (-1, -2):  # the left wall or the right one
+                frame = int(first["time"])
+                assert velocity[frame + 1, 0] == pytest.approx(-kept * velocity[frame, 0], abs=1e-5)
+                struck += 1
+    assert struck > 0

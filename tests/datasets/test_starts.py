@@ -165,3 +165,9 @@ def test_colors_and_curtains_change_nothing_else(changes):
     changed = BallsConfig(**SIZES, balls=(2, 4), **changes)
     for one, other in zip(starts_of(plain, draws=9).state, starts_of(changed, draws=9).state, strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+def test_a_curtain_changes_no_color():
+    colored = BallsConfig(**SIZES, balls=(2, 4), colors="palette")
+    behind = colored.model_copy(update={"curtain": (20, 30)})
+    assert starts_of(behind, draws=9).color.tobytes() == starts_of(colored, draws=9).color.tobytes()

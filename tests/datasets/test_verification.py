@@ -364,3 +364,13 @@ def test_clips_made_again_are_spread_over_each_part(tmp_path, monkeypatch):
     monkeypatch.setattr(world, "clips", noted)
     verify(data, sample=3)
     assert asked == {"train": [0, 4, 8], "test": [0, 1]}
+
+
+def test_the_same_bytes_of_another_type_are_another_truth(tmp_path):
+    path = generate("balls4", {"train": 3}, out=tmp_path, recipe=small("balls4"))
+    with h5py.File(path, "r+") as file:
+        kept = file["training/visibility/fraction"][()]
+        del file["training/visibility/fraction"]
+        file["training/visibility/fraction"] = kept.view(np.int16)
+    with open_dataset(path) as data, pytest.raises(FaultyFileError, match="another visibility/fraction in clip 0 of"):
+        verify(data)

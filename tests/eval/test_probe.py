@@ -234,3 +234,12 @@ def test_a_penalty_is_above_0(penalty):
     for probe, truth in ((probe_places, draw(B, T, N, 2)), (probe_labels, np.ones((B, T), int))):
         with pytest.raises(ValueError, match=f"^penalty must be above 0, got {penalty}; leave it out to have one"):
             probe(states, truth, penalty=penalty)
+
+
+@pytest.mark.parametrize("quarter", range(4))
+def test_each_quarter_of_the_fitted_clips_has_a_say_in_the_penalty(quarter):
+    """In one of them states mean the opposite: by it alone the largest penalty is best, with which r2 is about 0."""
+    states = draw(48, T, D)
+    places = 9 * states[:, :, None, :2]
+    places[halves(np.arange(48))[0][6 * quarter :][:6]] *= -0.1
+    assert probe_places(states, places).r2 > 0.4

@@ -11,7 +11,8 @@ from videopred.eval import make_metric
 from videopred.eval.metric import Metric
 from videopred.judging import imagine
 from videopred.judging.choosing import clip_scores, extreme_clips
-from videopred.rendering.planning import random_clips
+from videopred.rendering.planning import known_clips, random_clips
+from videopred.rendering.settings import ClipChoice
 
 
 class Likeness(Metric):
@@ -131,3 +132,9 @@ def test_what_cannot_be_chosen_is_refused(place):
     other = models.build(tiny_model(), (1, file.height, file.width + 8))
     with pytest.raises(ValueError, match=r"must hold frames of 1 x 24 x 40 .*, which the model was built for, got 1"):
         clip_scores(other, file, "test", "mse", 3, 4)
+
+
+def test_clips_at_random_are_among_the_first_and_of_their_seed():
+    assert known_clips(ClipChoice(random=4, first=4), 30) == [0, 1, 2, 3]
+    assert known_clips(ClipChoice(random=4, seed=1), 30) != known_clips(ClipChoice(random=4, seed=2), 30)
+    assert known_clips(ClipChoice(first=2), 30) == [0, 1]

@@ -271,3 +271,11 @@ def test_scores_made_elsewhere_have_no_curves(place, tmp_path):
     given = score_file(tmp_path / "films.csv", place / "films.h5")
     with pytest.raises(ValueError, match="scores must hold the surprise of frames, got none; give those of a run"):
         pairs_of(given, films, 0)
+
+
+def test_a_dashed_line_stands_at_the_event(place):
+    pair = pairs_of(*judged(place / "films.h5"), 1)[0]
+    plot = Figure().subplots()
+    _plot(plot, pair, "nats")
+    upright = [line for line in plot.lines if len(line.get_xdata()) == 2]
+    assert [(line.get_xdata()[0], line.get_linestyle()) for line in upright] == [(at, "--") for at in pair.marks]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from view_samples import labels_written
 
 from videopred.frames import to_frames
 from videopred.palette import AGREED, CONTEXT, DISCOLORED, INVENTED, MISSED, PAGE, ROLLOUT, TRACK
@@ -218,3 +219,16 @@ def test_films_that_do_not_belong_together_are_refused(which, change, message):
 def test_a_strip_of_one_column_is_refused():
     with pytest.raises(ValueError, match="columns must be at least 2, got 1"):
         strip(view_of(*films()), columns=1)
+
+
+def test_frames_and_steps_of_the_rollout_are_counted_from_1(monkeypatch):
+    labels = labels_written(monkeypatch)
+    film_frames(view_of(*films()), ["pred"])
+    said = ["context"] * 3 + [f"rollout step {step}" for step in range(1, 5)]
+    under = [label.text for label in labels if label.text != "prediction"]
+    assert under == [text for t, state in enumerate(said, 1) for text in (f"frame {t}", state)]
+    labels.clear()
+    strip(view_of(*films()), ["pred"])
+    frames, steps = sorted({label.y for label in labels if label.text.isdigit()})
+    for y, numbers in ((frames, range(1, 8)), (steps, range(1, 5))):
+        assert [label.text for label in labels if label.y == y and label.text.isdigit()] == list(map(str, numbers))

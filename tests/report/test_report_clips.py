@@ -23,6 +23,7 @@ from videopred.report.page import set_page
 from videopred.report.section import Section, tell_run
 
 CPU = torch.device("cpu")
+SIZES = clips.SIZES
 FRAMES, CONTEXT = 7, 4
 
 
@@ -248,3 +249,15 @@ def test_commands_say_the_first_clips_where_their_number_is_not_known(tmp_path, 
     assert "--first" not in commands["scores on two"]
     assert "--first 5" in commands["scores on old"]
     assert "--reference first.h5" in commands["scores on two"]
+
+
+def test_films_become_smaller_down_to_64_px_and_then_show_one_frame_in_two_four_or_eight(predicted, monkeypatch):
+    drawn: list[tuple[int, int]] = []
+    monkeypatch.setattr(clips, "SIZES", SIZES)
+    monkeypatch.setattr(clips, "bytes_of", lambda shown: 10**9)
+    monkeypatch.setattr(PredictedClips, "_draw", lambda self, place, *size: drawn.append(size) or SimpleNamespace())
+    predicted.draw(0)
+    tried = list(dict.fromkeys(drawn))
+    sides = [side for side, every in tried if every == 1]
+    assert sides == sorted(set(sides), reverse=True)
+    assert tried[len(sides) - 1 :] == [(64, 1), (64, 2), (64, 4), (64, 8)]

@@ -110,7 +110,7 @@ def test_a_scene_is_one_that_has_its_film_and_its_picture(tmp_path):
     folder = tmp_path / "eval" / "mine" / "films"
     folder.mkdir(parents=True)
     (folder / "plausibility.json").write_text('{"settings": {"data": "films.h5"}, "errors": {}}')
-    for name in ("scene-1.gif", "scene-2.gif", "scene-2.png", "scene-3.gif", "scene-3.png"):
+    for name in ("scene-1.gif", "scene-2.gif", "scene-2.png", "scene-10.gif", "scene-10.png"):
         (folder / name).touch()
     found = find_run(tmp_path / "mine", tmp_path / "eval")
     assert found.surprise == {"films": [(folder / "scene-2.gif", folder / "scene-2.png")]}

@@ -24,6 +24,7 @@ from videopred.training import course
 from videopred.training import forecast as forecasting
 from videopred.training.clips import TrainingClips
 from videopred.training.forecast import Forecast
+from videopred.training.learner import Learner
 from videopred.training.run import foresee, train
 
 HALF_A_SECOND: Callable[..., Any] = lambda work, device: (0.5, work())  # noqa: E731
@@ -290,3 +291,26 @@ def test_a_dry_run_writes_nothing(data, tmp_path, monkeypatch, capfd):
 def test_a_dry_run_of_something_else(data, tmp_path, capfd, words, message):
     assert run(f"train {data} {words.format(run=tmp_path)}") == 2
     assert capfd.readouterr().err == f"videopred: {message}\n"
+
+
+def test_curricula_are_foreseen_as_they_end(data, monkeypatch):
+    asked, plain = set(), Learner.loss_to_learn
+
+    def noted(self: Learner, frames: Any, own: int, sampling: float) -> Any:
+        asked.add((own, sampling))
+        return plain(self, frames, own, sampling)
+
+    monkeypatch.setattr(Learner, "loss_to_learn", noted)
+    training = tiny_training(free_running=3, grow_over=2, sampling="linear", sampling_share=0.4)
+    foresee(data, tiny_model(), training, device="cpu")
+    assert asked == {(3, 0.4)}
+
+
+def test_memory_is_looked_at_only_where_the_frames_of_a_batch_take_a_hundredth_of_it(data, monkeypatch, slow):
+    training, frames = tiny_training(batch_size=107, window=5), 107 * 5 * 4 * HEIGHT * WIDTH
+    monkeypatch.setattr(forecasting, "_bytes_expected", lambda *asked: 10**15)
+    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: 100 * frames + 1)
+    foresee(data, tiny_model(), training, device="cpu")
+    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: 100 * frames)
+    with pytest.raises(ValueError, match=r"^--batch-size must leave an update room in the"):
+        foresee(data, tiny_model(), training, device="cpu")

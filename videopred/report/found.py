@@ -127,5 +127,6 @@ def _judged(file: Path) -> dict[str, Any]:
 
 def _drawn_scene(folder: Path) -> list[tuple[Path, Path]]:
     """Film and still of the first scene of which there are both; none if there is none."""
-    pairs = [(film, film.with_suffix(".png")) for film in sorted(folder.glob("scene-*.gif"))]
+    films = sorted(folder.glob("scene-*.gif"), key=lambda film: (len(film.name), film.name))  # scene 2 before scene 10
+    pairs = [(film, film.with_suffix(".png")) for film in films]
     return [pair for pair in pairs if pair[1].is_file()][:1]
