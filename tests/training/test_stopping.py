@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import signal
+import tempfile
 import weakref
 from contextlib import nullcontext
 from pathlib import Path
@@ -194,12 +195,16 @@ def test_loader_processes_end_with_a_training_that_fails(data, tmp_path, monkeyp
         raise OSError("no space left")
 
     monkeypatch.setattr(Learner, failing, fail)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ours = multiprocessing.current_process()._config
+    monkeypatch.setitem(ours, "tempdir", None)
     compute, out = ComputeConfig(workers=2), tmp_path / "run"
     with pytest.raises(OSError, match="no space left"):
         train(data, tiny_model("gru"), tiny_training(), compute=compute, out=out, device="cpu")
     for loader in multiprocessing.active_children():
         loader.join(60)
         assert loader.exitcode == 0
+    assert list(map(str, tmp_path.glob("pymp-*"))) == [ours["tempdir"]], "loaders leave folders of their own"
 
 
 def test_a_loader_process_that_is_killed_is_a_complaint_and_no_bug(data, tmp_path, monkeypatch):

@@ -294,13 +294,13 @@ def _check_there(data: Path, seeds: str | None) -> None:
 
 def _check_clips(data: Path, learning: _Learning) -> None:
     """Refuse DATA that cannot be opened, or that does not fit, before all is loaded that a training needs."""
-    if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):  # else clips are made when needed
-        open_dataset(data)
+    endless = data.suffix == ".json" or (str(data) in DATASETS and not data.exists())  # clips are made when needed
+    opened = None if endless else open_dataset(data)  # what is wrong with it is said before torch is loaded
     from videopred.device import pick_device
     from videopred.training.clips import TrainingClips, open_clips
 
     device, unread = pick_device(learning.device), learning.compute.model_copy(update={"hold": "disk"})
-    with open_clips(data, learning.training) as file:
+    with opened or open_clips(data, learning.training) as file:
         TrainingClips(file, learning.training, unread, str(device))
 
 

@@ -1,7 +1,7 @@
 """The clips of a training run, and the order in which they come."""
 
 import itertools
-import multiprocessing
+import multiprocessing.util
 import os
 import signal
 import threading
@@ -34,6 +34,8 @@ class Batches(lightning.LightningDataModule):
         super().__init__()
         self.clips, self.config, self.device = clips, config, device
         self.over = multiprocessing.Semaphore(0)
+        if config.compute.workers:  # else each makes a folder for what it sends, and leaves it where it ends at once
+            multiprocessing.util.get_temp_dir()
 
     def train_dataloader(self) -> "DataLoader[Any] | HeldBatches":
         training = self.config.training
