@@ -14,7 +14,7 @@ from videopred.datasets.clip import Clip
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
-from videopred.datasets.intphys import read_intphys
+from videopred.datasets.intphys import read_intphys, scored_films
 from videopred.datasets.intphys_layout import films_in, holds_intphys
 from videopred.datasets.recipe_clips import RecipeClips
 
@@ -267,3 +267,21 @@ def test_import_says_when_nothing_is_labelled_and_takes_no_part(intphys_films, t
         assert file.truth == ("labels/block", "labels/scene")
     with pytest.raises(ValueError, match=r"^--part must be left out, got train for .*; it means nothing here$"):
         import_films(intphys_films["unlabelled"], tmp_path / "more.h5", ImportConfig(part="train"))
+
+
+def test_films_of_dev_are_scored_and_those_of_test_where_there_is_no_dev(intphys_films, tmp_path):
+    (tmp_path / "dev").symlink_to(intphys_films["labelled"] / "dev")
+    (tmp_path / "test").symlink_to(intphys_films["unlabelled"] / "test")
+    found = scored_films(tmp_path, height=HEIGHT, width=WIDTH, every=1)
+    assert found.place.name == "dev"
+    assert found.headers is not None
+    alone = scored_films(intphys_films["unlabelled"], height=HEIGHT, width=WIDTH, every=1)
+    assert (alone.place.name, alone.headers) == ("test", None)
+
+
+def test_films_of_one_frame_are_refused(intphys_copy):
+    for film in [*(intphys_copy / "dev").glob("O1/*/*"), *(intphys_copy / "train").glob("*")]:
+        for path in sorted((film / "scene").iterdir())[1:]:
+            path.unlink()
+    with pytest.raises(ValueError, match=r"SOURCE must hold films of two frames or more, got 1"):
+        read_intphys(intphys_copy)

@@ -122,3 +122,11 @@ def test_the_recipe_names_its_digits_and_refuses_others():
     other = small("sm-mnist", mnist_sha256="0" * 64)
     with pytest.raises(ValueError, match=r"^--mnist must be the digits of the recipe, 0000.*; give the same --mnist"):
         make_world(other)
+
+
+def test_absent_digits_are_nowhere_and_have_no_speed():
+    for clip in clips_of(count=12, digits=(1, 3)):
+        absent = ~clip.objects["active"]
+        assert np.isnan(clip.positions[:, absent]).all()
+        assert np.isnan(clip.velocities[:, absent]).all()
+        assert not np.isnan(clip.velocities[:, ~absent]).any()

@@ -348,3 +348,22 @@ def test_one_frame_in_color_is_enough_for_three_channels(tmp_path):
     clips, found = read(tmp_path)
     assert found["channels"] == 3
     assert (clips[0, 1] == red).all()
+
+
+def test_a_picture_with_a_single_pixel_that_is_seen_through_is_refused(tmp_path):
+    pixels = np.full((5, 7, 4), 255, np.uint8)
+    pixels[2, 3, 3] = 254
+    for number in range(2):
+        Image.fromarray(pixels).save(tmp_path / f"{number}.png")
+    with pytest.raises(ValueError, match=r"^SOURCE must hold opaque pictures, got \S+0\.png, which is transparent"):
+        read(tmp_path)
+
+
+def test_zeros_behind_the_end_of_a_gif_are_none_of_it(tmp_path):
+    path = save_gif(tmp_path / "f.gif", COLOR[0], duration=40)
+    path.write_bytes(path.read_bytes() + b"\0\0")
+    assert np.array_equal(read(path)[0], COLOR[:1])
+
+
+def test_a_last_frame_of_two_ticks_may_be_one_period():
+    assert read_times([[4, 8, 4, 2]]) == {((2, 4, 2, 1),): 2.0}

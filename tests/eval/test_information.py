@@ -54,3 +54,11 @@ def test_other_numbers_of_things_are_refused(score):
     for ours, theirs in ((3, 4), ((2, 2), (2, 2)), (0, 0)):
         with pytest.raises(ValueError, match=message):
             score(np.zeros(ours), np.zeros(theirs))
+
+
+def test_it_stays_within_0_and_1_whatever_rounding_adds():
+    chance = np.random.default_rng(0)
+    for things in range(2, 60):
+        truth = chance.integers(0, 7, things)
+        assert 0 <= mutual_information(truth, truth) <= 1
+        assert 0 <= mutual_information(*np.indices((things, 7)).reshape(2, -1)) <= 1

@@ -24,3 +24,9 @@ def test_labels_settle_what_pictures_leave_open():
     different = np.ones((4, 4, 5), bool)
     assert mates(different, np.array([True, True, False, False])) in ([2, 3, 0, 1], [3, 2, 1, 0])
     assert mates(different, np.array([True, False, True, False])) in ([1, 0, 3, 2], [3, 2, 1, 0])
+
+
+def test_films_that_never_differ_are_mates():
+    different = np.zeros((4, 4, 5), bool)
+    different[:2, 2:, 3:] = different[2:, :2, 3:] = True
+    assert mates(different, None) == [1, 0, 3, 2]

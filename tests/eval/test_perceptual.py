@@ -154,3 +154,9 @@ def test_the_smallest_frames_suit_every_trunk():
         with pytest.warns(UserWarning, match="pretrained"):
             network = lpips.LPIPS(net=net, pnet_rand=True, verbose=False)
         assert network(*torch.rand(2, 1, 3, perceptual.SMALLEST, perceptual.SMALLEST)).numel() == 1
+
+
+def test_films_are_measured_in_single_precision():
+    metric, (prediction, truth) = make_metric("lpips"), films()
+    single = metric.measure(prediction, truth)["lpips"]
+    torch.testing.assert_close(metric.measure(prediction.double(), truth.double())["lpips"], single)

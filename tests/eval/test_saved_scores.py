@@ -140,3 +140,10 @@ def test_a_failed_write_leaves_the_old_file(scores, tmp_path, monkeypatch):
         scores.save(tmp_path, overwrite=True)
     assert (tmp_path / "scores.json").read_text() == before
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_every_column_tells_its_convention_and_its_label(scores):
+    for column, told in scores.to_dict()["metrics"].items():
+        metric = scores.metrics[column]
+        assert told.keys() == {"metric", "label", "settings", "convention", "higher_is_better"}
+        assert (told["label"], told["convention"]) == (scores.label(column), metric.convention)

@@ -94,3 +94,13 @@ def test_a_step_of_which_no_baseline_has_a_value_is_claimed_by_nobody():
 )
 def test_steps_are_counted_from_1(held, told):
     assert ranges(np.array(held, bool)) == told
+
+
+def test_a_card_shows_as_many_frames_as_its_scores_were_asked_for():
+    asked: Any = SimpleNamespace(protocol=SimpleNamespace(context=3, horizon=6))
+    usual: Any = SimpleNamespace(context=4, horizon=5)
+    nothing: Any = None
+    described = Described("mine", nothing, nothing, usual, "f00", [asked])
+    assert described.given == (3, 6)
+    assert described.given_words == ("--context", "3", "--horizon", "6")
+    assert described._replace(scores=[]).given == (4, 5)

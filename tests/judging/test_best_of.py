@@ -177,3 +177,7 @@ def test_as_many_samples_as_are_asked_for(file, tmp_path):
     message = "--pred must hold 1 films of each clip, got 12 in .*; say with an N in --axes which axis they are"
     with pytest.raises(ValueError, match=message):
         evaluate_given(films, file, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae",)))
+
+
+def test_the_best_is_called_so_in_files(file):
+    assert scores_of(file).to_dict()["metrics"]["mae best of 12"]["label"] == "MAE best of 12"

@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_runs import tiny_data
+from tiny_runs import tiny_data, tiny_model
 from torch import Tensor, distributed, nn
 
+from videopred import models
 from videopred.datasets import open_dataset
 from videopred.eval.settings import Protocol
-from videopred.judging import evaluate, judge
+from videopred.frames import to_film
+from videopred.judging import evaluate, imagine, judge
 from videopred.judging.batches import Batch
 from videopred.judging.predicting import batch_predictor
 from videopred.judging.sharing import Share
@@ -169,3 +171,13 @@ def test_a_total_leaves_what_was_added_up_as_it_was(monkeypatch):
     mine = torch.tensor([1.0, 2.5])
     assert Share(1, 3).total(mine).tolist() == [3, 7.5]
     assert mine.tolist() == [1, 2.5]
+
+
+def test_what_is_drawn_for_a_clip_is_what_evaluate_draws_for_its_first_film(tmp_path):
+    file = open_dataset(tiny_data(tmp_path))
+    predictor = models.build(tiny_model("lstm"), file.film_shape).eval()
+    shown, _ = imagine(predictor, file, "test", [1, 2], 3, 5, feedback="sample")
+    batch = Batch(file, "test", 1, to_film(file.read_frames("test", 1, 3))[:, :8], 3)
+    first, second = (batch_predictor(predictor, "sample")(batch, sample) for sample in (0, 1))
+    assert torch.equal(shown.prediction, first)
+    assert not torch.equal(shown.prediction, second)

@@ -372,3 +372,10 @@ def test_any_core_may_read_strips():
 def test_strips_without_a_row_are_refused():
     with pytest.raises(ValueError, match=r"--core\.modules must be at most 8, the rows of a frame, .* got 9; lower it"):
         build_encoder(SMALL, (1, 8, 24), RIMsConfig(modules=9, active=2, reads="strips"))
+
+
+@pytest.mark.parametrize("how", [{}, {"position_op": "add"}])
+def test_learned_keys_start_from_a_unit_normal_distribution(how):
+    keys = Encoder(RNEMConfig(**how), (1, 96, 128), "map").layers[-1].keys.detach()
+    assert keys.mean().abs() < 0.06
+    assert (keys.std() - 1).abs() < 0.06

@@ -161,3 +161,25 @@ def test_a_presets_learning_is_a_default(monkeypatch):
     assert seen["training"] == PRESETS["rims-smnist"].training
     assert seen["core"] == PRESETS["rims-smnist"].core
     assert seen["training"].learning_rate == 1e-4
+
+
+CHOSEN = {
+    "gru-balls": {"units": 250, "batch_size": 64},
+    "lstm-copying": {"batch_size": 64},
+    "rims-copying": {"comm_key": 16, "comm_value": 16, "batch_size": 64},
+    "rims-adding": {"comm_key": 16, "comm_value": 16, "learning_rate": 1e-3},
+    "rims-smnist": {"comm_key": 16, "comm_value": 16, "batch_size": 64},
+    "rmc-balls": {"rows": 4, "heads": 4, "head_size": 64, "learning_rate": 7e-4, "batch_size": 64},
+    "transformer-balls": {"layers": 2, "units": 256, "heads": 4, "learning_rate": 7e-4, "batch_size": 64}
+    | {"hidden": 1024, "window": 64},
+    "scoff-adding": {"reads": "vector"},
+    "scoff-babyai": {"reads": "vector", "batch_size": 64},
+}
+"""What summaries and comments of the presets say besides, of the authors' scripts or of our choice."""
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_numbers_are_those_that_are_said(name):
+    preset = PRESETS[name]
+    found = preset.training.model_dump() | preset.core.model_dump()
+    assert {setting: found[setting] for setting in CHOSEN[name]} == CHOSEN[name]

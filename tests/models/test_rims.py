@@ -277,3 +277,13 @@ def test_queries_and_keys_start_as_many_times_as_large_as_torch_has_them(setting
 def test_a_vector_reader_refuses_maps():
     with pytest.raises(ValueError, match=r"slots must be one vector per step .* got L = 3"):
         make().step(random_slots(slots=3), random_state(make()))
+
+
+def test_on_a_map_the_module_with_the_least_mean_attention_rests():
+    """With one fewer active than there are, attention is not cut down; at the first step all is equal."""
+    sizes = {"modules": 4, "active": 3, "units": 5, "input_heads": 2, "input_key": 3}
+    core = shaken(RIMs(RIMsConfig(reads="map", competition="modules", **sizes), 6).double().eval())
+    trace = unroll(core, 3 * torch.randn(9, 6, 7, 6).double(), trace=True).trace
+    attention, active = trace["input_attention"][:, 1:], trace["active"][:, 1:]
+    resting = attention.mean((2, 4)).argmin(-1, keepdim=True)  # of (B, T, heads, K, L)
+    assert torch.equal(active, torch.ones_like(active).scatter(-1, resting, 0))

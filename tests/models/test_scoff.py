@@ -344,3 +344,21 @@ def test_more_active_than_files_is_refused():
 def test_no_files_are_refused():
     with pytest.raises(ValueError, match=r"^--core.files must be greater than 0, got 0"):
         SCOFFConfig(files=0)
+
+
+def test_learned_starts_differ_from_the_beginning_as_drawn_ones_do():
+    start = SCOFF(SCOFFConfig(start="learned", files=6, units=200), FEATURES).start.detach()
+    assert start.mean().abs() < 0.1
+    assert (start.std() - 1).abs() < 0.1
+
+
+def test_queries_and_keys_have_the_variance_of_their_input_unless_asked():
+    core = SCOFF(SCOFFConfig(units=400), 400)
+    rows, key = torch.randn(500, 400), core.config.input_key
+    assert (core.input_query(rows).var() - 1).abs() < 0.1
+    assert (core.input_map(rows)[:, :key].var() - 1).abs() < 0.1
+
+
+def test_schemata_start_with_a_correlation_of_64_hundredths_unless_asked():
+    weight = SCOFF(SCOFFConfig(units=50, schemata=2), 64).state_gates.weight.detach()
+    assert torch.corrcoef(weight.unflatten(0, (2, -1)).flatten(1))[0, 1].item() == pytest.approx(0.64, abs=0.05)

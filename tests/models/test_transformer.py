@@ -139,3 +139,18 @@ def test_heads_must_share_the_width():
 def test_more_than_one_slot_is_refused():
     with pytest.raises(ValueError, match=r"slots must be one vector per step"):
         unroll(make_transformer(), torch.zeros(2, 3, 2, FEATURES).double())
+
+
+def test_the_output_is_as_precise_as_the_weights_under_autocast():
+    core = make_transformer().float()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert unroll(core, random_slots().float()).output.dtype == torch.float32
+
+
+def test_an_odd_width_has_a_sine_more_than_cosines():
+    core = Transformer(TransformerConfig(units=5, heads=1, hidden=4), 3)
+    steps = torch.tensor([1, 7])
+    at = core.positions(steps, torch.float64)
+    assert at.shape == (2, 5)
+    torch.testing.assert_close(at[:, 0], steps.double().sin())
+    torch.testing.assert_close(at[:, 3], steps.double().cos())
