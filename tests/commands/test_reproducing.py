@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from documents import commands
-from tiny_runs import HEIGHT, WIDTH, tiny_data
+from tiny_runs import HEIGHT, RECIPE, WIDTH
 
 from videopred import cli
 from videopred.check import FaultyFileError
@@ -343,7 +343,7 @@ def test_a_run_is_of_a_figure_if_its_flags_are(workplace, flags, suffix, fits):
 @pytest.mark.slow
 def test_every_figure_finds_the_runs_that_it_has_begun(workplace, monkeypatch):
     """Also those whose flags change more than they name, as another core brings its own decoder."""
-    data = tiny_data(Path("clips.h5"), {"train": 2})
+    data = generate("balls4", {"train": 9}, recipe=RECIPE.model_copy(update={"frames": 30}), out=Path("clips.h5"))
 
     def begin(data, model, training, *, out, experiment, **_):
         config = RunConfig(model=model, film_shape=(1, HEIGHT, WIDTH), training=training, experiment=experiment)
