@@ -289,7 +289,7 @@ def _first(what: str, words: Sequence[str], default: str, example: str) -> str:
 def _print_opening() -> None:
     """What there is, by group, and where to begin."""
     print("usage: videopred COMMAND [OPTIONS]\n\nObject-centric video prediction, from the data to the GIF.")
-    print("Start here: `videopred demo` makes data, trains, scores and draws, in two to four minutes.\n")
+    print("Start here: `videopred demo` makes data, trains, scores and draws, in one to four minutes.\n")
     width = max(map(len, COMMANDS))
     for title, group in GROUPS.items():
         print(title)
