@@ -74,7 +74,7 @@ def whole_source(path: Path, damage: tuple[type[Exception], ...], must: str, fix
 def visible(folder: Path) -> list[Path]:
     """The files and folders in a folder, but for hidden ones, by name; numbers in names by their value: 2 before 10."""
     there = (path for path in folder.iterdir() if not path.name.startswith("."))
-    return sorted(there, key=lambda path: (by_number(path.name), path.name))  # 02 before 2, as some systems list them
+    return sorted(there, key=lambda path: (by_number(path.name), path.name))  # or 2 and 02 come as systems list them
 
 
 def by_number(name: str) -> list[tuple[int, str]]:
