@@ -31,6 +31,7 @@ def test_a_card_is_made_by_its_name(tmp_path):
     assert write_cards(tmp_path, ["balls4"]) == [tmp_path / "balls4.json", tmp_path / "balls4.gif"]
     card = json.loads((tmp_path / "balls4.json").read_text())
     assert card["recipe"] == find_recipe("balls4").model_dump(mode="json")
+    assert card["shown"] == {"part": "train", "clips": 3, "seed": 0, "every": 1}  # all 51 frames of a clip
     with pytest.raises(ValueError, match=r"^the data set must be one of .*, got balls9; did you mean balls"):
         write_cards(tmp_path, ["balls9"])
 

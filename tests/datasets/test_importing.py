@@ -105,3 +105,12 @@ def test_what_cannot_be_brought_in_leaves_nothing(tmp_path, name, complaint):
     with pytest.raises(ValueError, match="^" + re.escape(complaint)):
         import_films(tmp_path / "f.npy", tmp_path / "out" / name)
     assert [path.name for path in tmp_path.iterdir()] == ["f.npy"]
+
+
+def test_statistics_are_over_the_first_100_clips_of_a_part(tmp_path):
+    """Of which only the last is lit; the clip after it is no part of them."""
+    films = np.zeros((101, 5, 8, 10), np.uint8)
+    films[99:] = 255
+    np.save(tmp_path / "x.npy", films)
+    data = import_films(tmp_path / "x.npy", tmp_path / "x.h5", ImportConfig(axes="BTHW")).path
+    assert describe(open_dataset(data))["parts"]["test"] == {"clips": 101, "mean_intensity": 0.01}

@@ -120,6 +120,10 @@ SPOILT = {
         lambda dev, train: rewrite(dev / "2/status.json", masks={"object_1": 300}),
         "SOURCE must give each object, 1 to 255, a grey level of its own, got 300 for object_1 in ",
     ),
+    "an object with the number of the background": (
+        lambda dev, train: rewrite(dev / "2/status.json", masks={"object_0": 101}),
+        "SOURCE must give each object, 1 to 255, a grey level of its own, got 101 for object_0 in ",
+    ),
     "a level that is no whole number": (
         lambda dev, train: rewrite(dev / "2/status.json", masks={"object_1": 101.0}),
         "SOURCE must give each object, 1 to 255, a grey level of its own, got 101.0 for object_1 in ",

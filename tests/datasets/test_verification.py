@@ -234,6 +234,14 @@ def test_a_digit_in_two_parts_is_found(mine):
         proved(mine, sample=1)
 
 
+def test_the_first_digit_in_two_parts_is_found(mine):
+    """Its number is 0; only below are numbers of no digit."""
+    with h5py.File(file_of(mine), "r+") as file:
+        file["training/objects/source"][5, 0] = file["test/objects/source"][-1, 0] = 0
+    with pytest.raises(ValueError, match=r"^DATA must hold no handwritten digit in two parts, got digit 0 of "):
+        proved(mine, sample=1)
+
+
 def test_a_truncated_file_is_found(mine):
     file = file_of(mine)
     file.write_bytes(file.read_bytes()[:-100])
@@ -320,11 +328,11 @@ def foreign(path: Path, train: np.ndarray, test: np.ndarray) -> Path:
 def test_of_films_of_others_is_proved_what_can_be(tmp_path):
     chance = np.random.default_rng(0)
     train, test = chance.random((2, 5, 7, 8, 10, 1)) < 0.4
-    train[:, 6] = train[:, 2]
+    train[:, 6] = train[:, 3] = train[:, 2]
     verdict = proved(foreign(tmp_path / "x.h5", train, test))
     assert verdict.proved == {
         "whole": "all 6 chunks of 3 data sets are present and can be read",
-        "parts": "no two parts share a clip; 1 of 14 clips equal an earlier one of their part",
+        "parts": "no two parts share a clip; 2 of 14 clips equal an earlier one of their part",
     }
     assert verdict.not_proved.pop("unknown").startswith("note")
     assert set(verdict.not_proved) == {"recipe", "addresses", "masks"}

@@ -77,6 +77,18 @@ def test_a_video_that_says_how_it_is_turned_is_turned(tmp_path):
     assert np.array_equal(clips[0], np.rot90(COLOR[0], -1, axes=(1, 2)))
 
 
+def test_a_video_need_not_show_all_that_is_in_it(tmp_path):
+    """As one of which a phone has cut the start: an edit list says from when on it is shown."""
+    path = save_video(tmp_path / "f.mp4", COLOR[0])
+    with av.open(str(path)) as container:
+        second = list(container.demux(video=0))[1].pts
+    content = bytearray(path.read_bytes())
+    at = content.index(b"elst") + 16  # its own name, version, number of edits and length come before
+    content[at : at + 4] = struct.pack(">i", second)
+    path.write_bytes(content)
+    assert np.array_equal(read(path)[0], COLOR[:1, 1:])
+
+
 def test_without_pyav_one_line_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "av", None)
     (tmp_path / "f.mp4").write_bytes(b"")

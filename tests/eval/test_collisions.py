@@ -42,6 +42,25 @@ def test_clamp_is_the_cost_of_a_sure_miss():
     assert metric.reduce(metric.measure(wrong, TRUE))[4].item() == pytest.approx(pixels * -math.log(0.01))
 
 
+@pytest.mark.parametrize("lit", [0.0, 1.0])
+def test_a_sure_miss_costs_as_much_where_it_is_dark_as_where_it_is_lit(lit):
+    """Also with the usual clamp, so near to 1 that in float32 it would cost 0.1 % less."""
+    true = replace(TRUE, film=torch.full_like(TRUE.film, lit))
+    wrong = replace(as_predicted(TRUE), film=1 - true.film)
+    pixels = TRUE.collisions[1, 4].sum().item()
+    assert METRIC.reduce(METRIC.measure(wrong, true))[4].item() == pytest.approx(pixels * -math.log(1e-6))
+
+
+@pytest.mark.parametrize("clamp", [1e-17, 1e-37])
+def test_the_smallest_clamps_leave_a_value(clamp):
+    """1 minus one of them is 1, whose complement has no logarithm."""
+    metric = make_metric("collision-bce", CollisionBCEConfig(clamp=clamp))
+    pixels = TRUE.collisions[1, 4].sum().item()
+    for film, expected in ((TRUE.film, clamp), (1 - TRUE.film, -math.log(clamp))):
+        value = metric.reduce(metric.measure(replace(as_predicted(TRUE), film=film), TRUE))[4].item()
+        assert value == pytest.approx(pixels * expected)
+
+
 def test_films_that_are_none_are_refused():
     with pytest.raises(ValueError, match=r"prediction must lie in \[0, 1\], got values from 0 to 2"):
         METRIC.measure(replace(as_predicted(TRUE), film=TRUE.film * 2), TRUE)

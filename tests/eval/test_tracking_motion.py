@@ -195,3 +195,32 @@ def test_a_newcomer_does_not_inherit_the_speed_of_the_one_before():
     found = tracked(film_of(at, sizes[0]), drawn(at[:, :, :1], sizes[:, :1])).positions[:, :, 1:]
     assert_near(found[:, :, :1], torch.where(at[:, :, 1:2].isnan(), at[:, :, 2:], at[:, :, 1:2]), 0.3)
     assert found[:, :, 1:].isnan().all()
+
+
+def test_patches_that_meet_at_corners_only_are_two_newcomers():
+    """Neighbours are those along rows and columns."""
+    film = torch.zeros(1, 5, 1, HEIGHT, WIDTH)
+    film[:, 1:, 0, 10:15, 20:25] = film[:, 1:, 0, 15:20, 25:30] = 1
+    true = drawn(torch.full((1, 5, 1, 2), torch.nan).double(), torch.tensor([[3.0]]).double())
+    found = tracked(film, true, torch.zeros(1, 1, 2)).positions[0, 1]
+    assert found[~found.isnan().any(-1)].tolist() == [[22.5, 12.5], [27.5, 17.5]]
+
+
+def test_there_is_room_for_four_newcomers_at_a_time():
+    film = torch.zeros(1, 5, 1, HEIGHT, WIDTH)
+    for number in range(6):
+        film[:, 1:, 0, 13:20, 7 * number + 3 : 7 * number + 8] = 1
+    true = drawn(torch.full((1, 5, 1, 2), torch.nan).double(), torch.tensor([[3.0]]).double())
+    objects = tracked(film, true, torch.zeros(1, 1, 2))
+    assert objects.seen[0].sum(-1).tolist() == [0, 4, 4, 4, 4]
+
+
+def test_of_two_that_share_a_disc_one_is_given_up_however_many_pixels_it_has():
+    """A disc of radius 2.5 in the middle of a pixel has 21 of them, where π r² is 19.6: more than one disc's share."""
+    time, middle = torch.arange(6).double(), torch.tensor([22.5, 16.5]).double()
+    gap = (time - 2.5).unsqueeze(-1) * torch.tensor([2.0, 0.0])
+    positions, sizes = torch.stack([middle + gap, middle - gap], 1).unsqueeze(0), torch.full((1, 2), 2.5).double()
+    alone = film_of(middle.expand(1, 6, 1, 2), sizes[0, :1])
+    film = torch.cat([film_of(positions, sizes[0])[:, :2], alone[:, 2:]], 1)
+    assert alone[0, 0].sum() == 21
+    assert tracked(film, drawn(positions, sizes)).seen[0].sum(-1).tolist() == [2, 2, 1, 1, 1, 1]

@@ -11,7 +11,7 @@ from videopred.experiments import EXPERIMENTS, PAPERS, experiment_names, find_ex
 from videopred.experiments.asking import ask
 from videopred.experiments.rivals import MATCHED, RIVALS
 from videopred.experiments.scales import SCALES, at_scale, changes
-from videopred.models.codec_settings import MilaConfig, SharedConfig
+from videopred.models.codec_settings import FilesConfig, MilaConfig, SharedConfig
 from videopred.models.presets import PRESETS
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
@@ -341,3 +341,9 @@ def test_whatever_an_own_file_says_goes_along_with_a_scale(name, scale):
     }
     expected = (small if scale == "small" else tiny)[name]
     assert {setting: getattr(scaled.training, setting) for setting in expected} == expected
+
+
+def test_what_no_paper_says_of_queries_is_as_by_default():
+    """So `--decoder files` beside any other core reads as that of SCOFF's experiments does."""
+    decoders = (find_experiment(name).model.decoder for name in experiment_names())
+    assert {decoder.queries for decoder in decoders if isinstance(decoder, FilesConfig)} == {FilesConfig().queries}

@@ -12,7 +12,8 @@ from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig
 from videopred.commands.experiments import record_of
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import ask
-from videopred.export.card_text import Described, _ahead, _experiment, _limits, ranges
+from videopred.export.card_text import Described, _ahead, _experiment, _limits, _summary, ranges
+from videopred.models import build
 from videopred.settings import TrainingConfig
 from videopred.weights import Export
 
@@ -104,3 +105,12 @@ def test_a_card_shows_as_many_frames_as_its_scores_were_asked_for():
     assert described.given == (3, 6)
     assert described.given_words == ("--context", "3", "--horizon", "6")
     assert described._replace(scores=[]).given == (4, 5)
+
+
+@pytest.mark.parametrize(("stack", "told"), [(1, ""), (3, ", of 3 frames at once")])
+def test_a_card_says_how_many_frames_are_seen_at_once_if_several(stack, told):
+    model = tiny_model("gru").model_copy(update={"stack": stack})
+    settings = RunConfig(model=model, film_shape=(1, 24, 32), training=TrainingConfig())
+    export = Export(settings.model_dump(mode="json"), {}, {})
+    of: Any = Described("mine", export, build(model, (1, 24, 32)), None, "f00", [])
+    assert f"\n| codec | `rnem`, channels 2 3, embedding 11{told} |\n" in _summary(of)

@@ -10,13 +10,16 @@ from torch import Tensor
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig
 from videopred.eval.comparison import compare
+from videopred.eval.metric import Metric
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import GivenConfig, Protocol
-from videopred.judging.batches import Batch
+from videopred.judging.batches import Batch, Predicted
 from videopred.judging.evaluating import evaluate_given
 from videopred.judging.given_films import GivenFilms
 from videopred.judging.given_flags import open_given
 from videopred.judging.scoring import judge_rows
+from videopred.judging.tally import Tally
+from videopred.settings import Settings
 
 RECIPE = BallsConfig(frames=8, height=24, width=32, balls=(2,))
 CLIPS, CONTEXT, HORIZON, SAMPLES = 4, 3, 5, 12
@@ -60,6 +63,28 @@ def test_a_film_of_which_nothing_can_be_said_is_not_the_best(file, blank):
     scores = judge_rows({"mine": predict_batch}, file, asked)
     assert scores.mean("mine", "position best of 2") < 0.3
     assert np.isnan(scores.best_of["mine"]["position"][1]) == (blank == 0)
+
+
+class Errors(Metric):
+    """A metric of somebody's own: in how many pixels a frame is wrong."""
+
+    name, label, decimals, range, higher_is_better = "errors", "errors", 1, (0.0, float("inf")), False
+    convention = "pixels that are wrong"
+
+    def measure(self, prediction: Tensor, truth: Tensor) -> dict[str, Tensor]:
+        return {"errors": (prediction.round() != truth).sum((2, 3, 4))}
+
+
+def test_whole_numbers_have_a_mean_over_the_samples(file):
+    """Of two films, one without an error and one with 3 in every frame."""
+    truth = torch.zeros(CLIPS, HORIZON, 1, RECIPE.height, RECIPE.width)
+    wrong = truth.clone()
+    wrong[..., 5, 2:5] = 1
+    tally = Tally({"errors": Errors(Settings())}, samples=2)
+    tally.add("mine", Batch(file, "test", 0, truth, given=0), [Predicted(truth), Predicted(wrong)])
+    measured = tally.measured_here[0].measured["errors mean of 2"]["errors"]
+    assert measured.dtype == np.float64
+    assert (measured == 1.5).all()
 
 
 def test_every_model_has_its_curve(file):

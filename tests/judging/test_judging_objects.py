@@ -1,6 +1,7 @@
 """Object metrics of whole worlds: from a data file and a film to scores."""
 
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -111,6 +112,33 @@ def test_objects_are_those_of_the_part_and_begin_with_the_last_observed_frame(pa
 def test_what_moves_is_found_where_it_is_expected_to_be_however_fast():
     fast = BallsConfig(frames=24, height=40, width=56, balls=(1,), radii=(0.5,), masses=(1.0,), speed=1.2)
     assert scores_of(fast, ("missed",)).mean("model", "missed") == 0.0
+
+
+@pytest.mark.parametrize(("seen", "covered"), [(0.95, False), (0.85, True)])
+def test_something_covers_objects_of_which_less_than_nine_tenths_are_seen(seen, covered):
+    """Then what shows only its left half is placed by its edge; else it is a ball that is shown smaller."""
+    file = world(BallsConfig(frames=24, height=40, width=56, balls=(1,), radii=(1.5,), masses=(1.0,)))
+    batch = Batch(file, "test", 0, read_film(file, "test", 0, 3)[:, :7], given=6)
+    true = true_objects(batch)
+    true = replace(true, visibility=torch.full_like(true.visibility, seen))
+    place = true.positions[:, 1, 0]
+    right = torch.arange(56) + 0.5 > place[:, :1]
+    film = batch.truth.masked_fill(right[:, None, None, None], 0)
+    off = (predicted_objects(Predicted(film), batch, true).positions[:, 1, 0] - place).norm(dim=-1)
+    assert ((off < 0.6) if covered else (off > 1)).all()
+
+
+def test_where_no_velocities_are_known_what_is_lost_is_expected_to_rest():
+    """It comes back after eight frames at its own place, where one that moved on would have been too far off."""
+    file = world(BallsConfig(frames=24, height=40, width=56, balls=(1,), radii=(0.5,), masses=(1.0,)))
+    file.truth = tuple(name for name in file.truth if name != "velocities")
+    batch = Batch(file, "test", 0, read_film(file, "test", 0, 5)[:, :16], given=6)
+    film = torch.zeros_like(batch.truth)
+    film[:, 8:] = batch.context[:, -1:]
+    true = true_objects(batch)
+    found = predicted_objects(Predicted(film), batch, true).positions[:, -1]
+    assert (found[:, 0] - true.positions[:, 0, 0]).norm(dim=-1).max() < 0.5
+    assert found[:, 1:].isnan().all()
 
 
 def without_groups(file: RecipeClips) -> RecipeClips:

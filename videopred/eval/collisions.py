@@ -9,6 +9,7 @@ from videopred.eval.metric import check_films
 from videopred.eval.object_metric import ObjectMetric
 from videopred.eval.object_settings import CollisionBCEConfig
 from videopred.eval.objects import Objects
+from videopred.eval.pixel import clipped_log
 
 
 class CollisionBCE(ObjectMetric):
@@ -43,8 +44,8 @@ class CollisionBCE(ObjectMetric):
         ours, theirs = predicted.film[:, 1:], true.film[:, 1:]
         check_films(ours, theirs)
         pixels = true.collisions[:, :-1].unsqueeze(2)
-        probability = ours.double().clamp(self.config.clamp, 1 - self.config.clamp)
-        truth = theirs.double()
-        nats = -(truth * probability.log() + (1 - truth) * (1 - probability).log())
+        probability, truth, clamp = ours.double(), theirs.double(), self.config.clamp
+        lit, dark = clipped_log(probability.clone(), clamp), clipped_log(1 - probability, clamp)
+        nats = -(truth * lit + (1 - truth) * dark)
         happens = pixels.flatten(2).any(2)
         return {"total": torch.where(pixels, nats, 0.0).sum((2, 3, 4)), "count": happens}

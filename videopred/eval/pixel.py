@@ -184,14 +184,14 @@ def _cross_entropy(frames: Frames, clamp: float) -> Tensor:
     dark, lit = frames.spare
     torch.sub(1, frames.prediction, out=dark)
     if black_and_white:
-        logarithm = _clipped_log(dark.lerp_(frames.prediction, frames.truth), clamp)
+        logarithm = clipped_log(dark.lerp_(frames.prediction, frames.truth), clamp)
     else:
-        _clipped_log(dark, clamp)
-        logarithm = dark.lerp_(_clipped_log(lit.copy_(frames.prediction), clamp), frames.truth)
+        clipped_log(dark, clamp)
+        logarithm = dark.lerp_(clipped_log(lit.copy_(frames.prediction), clamp), frames.truth)
     return -logarithm.sum((1, 2, 3))
 
 
-def _clipped_log(probability: Tensor, clamp: float) -> Tensor:
+def clipped_log(probability: Tensor, clamp: float) -> Tensor:
     """ln of clip(p, clamp, 1 − clamp), in place."""
     # From below before the logarithm, which takes twenty times as long for 0, and from above after it: in single
     # precision 1 − 1e-6 has only three digits left of its distance to 1.
