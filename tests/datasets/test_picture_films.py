@@ -54,9 +54,8 @@ def test_a_picture_that_may_not_be_read_is_no_fault_of_the_file_that_is_written(
         return plain(path, *others, **named)
 
     monkeypatch.setattr(Image, "open", refused)
-    with pytest.raises(
-        PermissionError, match=rf"^{re.escape(str(folder))}/.*{last} must be accessible, got Permission denied; check"
-    ):
+    told = rf"^{re.escape(str(folder))}/.*{last} must be accessible, got Permission denied; check"
+    with pytest.raises(PermissionError, match=told):
         import_films(folder, tmp_path / "ours.h5")
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
@@ -187,11 +186,7 @@ def test_frames_of_a_gif_at_60_are_counted_though_many_are_merged(tmp_path, seed
 
 @pytest.mark.parametrize("last", [10, 990, 1010])
 def test_the_last_frame_of_a_gif_at_60_may_be_held_for_any_time(tmp_path, last):
-    path = save_gif(
-        tmp_path / "f.gif",
-        noise(25, 13, 20, 3),
-        duration=[20, 10, 20] * 8 + [last],
-    )
+    path = save_gif(tmp_path / "f.gif", noise(25, 13, 20, 3), duration=[20, 10, 20] * 8 + [last])
     clips, found = read(path)
     assert clips.shape[1] == 25
     assert found["frame_ms"] == pytest.approx(16.7)

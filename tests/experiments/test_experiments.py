@@ -347,3 +347,20 @@ def test_what_no_paper_says_of_queries_is_as_by_default():
     """So `--decoder files` beside any other core reads as that of SCOFF's experiments does."""
     decoders = (find_experiment(name).model.decoder for name in experiment_names())
     assert {decoder.queries for decoder in decoders if isinstance(decoder, FilesConfig)} == {FilesConfig().queries}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_scales_are_those_of_the_guide(name):
+    paper = find_experiment(name)
+    small, tiny = (at_scale(paper, scale) for scale in ("small", "tiny"))
+    assert small.clips == {part: {"train": 2000, "validation": 200, "test": 200}[part] for part in paper.clips}
+    learned = small.training
+    assert (learned.updates, learned.batch_size, learned.grow_over, learned.window) == (700, 16, 350, None)
+    assert (learned.schedule, learned.clip_norm) == ("cosine", 0.05)
+    assert small.model.stack == tiny.model.stack == paper.model.stack
+
+
+def test_digits_never_stand_still_at_a_scale():
+    paper = find_experiment("brims-smmnist")
+    slow = paper.model_copy(update={"recipe": paper.recipe.model_copy(update={"speed": 1.0})})
+    assert at_scale(slow, "small").recipe.speed == at_scale(slow, "tiny").recipe.speed == 1

@@ -7,9 +7,8 @@ import pytest
 
 from videopred.datasets import DATASETS
 from videopred.datasets.world_settings import DatasetSettings
-from videopred.experiments import EXPERIMENTS, find_experiment
+from videopred.experiments import find_experiment
 from videopred.experiments.asking import ask, ask_by_name
-from videopred.experiments.scales import at_scale
 
 
 @pytest.mark.parametrize(
@@ -72,20 +71,3 @@ def test_runs_from_several_seeds_are_judged_together(tmp_path):
     commands = {"rims-balls4": "evaluate {} D --context 15 --horizon 35", "scoff-intphys": "plausibility {} D"}
     for name, expected in commands.items():
         assert " ".join(ask(name, "small").next_command(tmp_path, Path("D"))) == expected.format(tmp_path)
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_scales_are_those_of_the_guide(name):
-    paper = find_experiment(name)
-    small, tiny = (at_scale(paper, scale) for scale in ("small", "tiny"))
-    assert small.clips == {part: {"train": 2000, "validation": 200, "test": 200}[part] for part in paper.clips}
-    learned = small.training
-    assert (learned.updates, learned.batch_size, learned.grow_over, learned.window) == (700, 16, 350, None)
-    assert (learned.schedule, learned.clip_norm) == ("cosine", 0.05)
-    assert small.model.stack == tiny.model.stack == paper.model.stack
-
-
-def test_digits_never_stand_still_at_a_scale():
-    paper = find_experiment("brims-smmnist")
-    slow = paper.model_copy(update={"recipe": paper.recipe.model_copy(update={"speed": 1.0})})
-    assert at_scale(slow, "small").recipe.speed == at_scale(slow, "tiny").recipe.speed == 1
