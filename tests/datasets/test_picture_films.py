@@ -74,6 +74,16 @@ def test_a_folder_of_frames_is_a_clip(tmp_path, mode, name, first):
     assert found.get("alpha") == ("opaque, left out" if mode.endswith("A") else None)
 
 
+@pytest.mark.parametrize("colored", [None, 0, 4])
+def test_frames_in_color_that_are_all_grey_become_one_channel(tmp_path, colored):
+    frames = GREY[0].repeat(3, axis=-1)
+    if colored is not None:
+        frames[colored, 3, 5] = (10, 20, 30)
+    clips, found = read(save_frames(tmp_path / "f", frames, mode="RGB"))
+    assert np.array_equal(clips[0], GREY[0] if colored is None else frames)
+    assert found["channels"] == clips.shape[-1]
+
+
 def test_folders_of_frames_are_clips_in_the_order_of_their_numbers(tmp_path):
     for clip, name in enumerate(["run2", "run10", "run11"]):
         folder = save_frames(tmp_path / "f" / name, GREY[clip])

@@ -155,7 +155,7 @@ def test_films_with_an_axis_of_samples_score_as_samples_do(file, tmp_path, axes,
     films, path = given_films(file).transpose(order), tmp_path / f"p.{suffix}"
     np.save(path, films) if suffix == "npy" else np.savez(path, mine=films, other=np.zeros(3))
     array = "mine" if suffix == "npz" else None
-    predicted, _ = open_given(GivenConfig(pred=path, range=(0, 1), axes=axes, pred_array=array), "test")
+    predicted, _ = open_given(GivenConfig(pred=path, range=(0, 1), axes=axes, pred_array=array), "test", file)
     assert (predicted.samples, predicted.clips, predicted.frames) == (SAMPLES, CLIPS, HORIZON)
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae", "f1"), samples=SAMPLES, feedback="elsewhere")
     theirs, ours = evaluate_given(predicted, file, asked, batch_size=3), scores_of(file)

@@ -78,6 +78,7 @@ def test_gifs_and_pngs_are_read(tmp_path):
         images[0].save(tmp_path / "gif" / f"{clip}.gif", save_all=True, append_images=images[1:], duration=100)
     for kind in ("png", "gif"):
         films = given(tmp_path / kind)
+        films.take_as_grey()
         assert films.film_shape == (1, HEIGHT, WIDTH)
         np.testing.assert_array_equal(films.read(0, 2), HARD[:2])
 
@@ -323,19 +324,49 @@ def test_the_truth_has_the_axes_of_the_predictions_but_for_their_samples(tmp_pat
     np.testing.assert_array_equal(truth.given.read(0, CLIPS), HARD)
 
 
-def test_a_film_whose_first_clip_has_color_is_in_color(tmp_path):
-    frames = [Image.new("RGB", (WIDTH, HEIGHT), color) for color in ("white", "blue")]
-    frames[0].save(tmp_path / "0.gif", save_all=True, append_images=frames[1:], duration=100)
-    films = given(tmp_path / "0.gif")
-    assert films.film_shape == (3, HEIGHT, WIDTH)
-    assert films.read(0, 1)[0, :, :, 2, 3].tolist() == [[1, 1, 1], [0, 0, 1]]
+def save_pictures(folder: Path, kind: str, *clips: tuple[str, str]) -> Path:
+    """Films of two frames in color, one color a frame, as GIFs or PNGs."""
+    for number, colors in enumerate(clips):
+        first, last = (Image.new("RGB", (WIDTH, HEIGHT), color) for color in colors)
+        clip = folder / str(number)
+        clip.mkdir(parents=True)
+        if kind == "gif":
+            first.save(folder / f"{number}.gif", save_all=True, append_images=[last], duration=100)
+            clip.rmdir()
+        else:
+            first.save(clip / "0.png")
+            last.save(clip / "1.png")
+    return folder
 
 
-def test_a_colored_film_after_a_grey_one_is_refused(tmp_path):
-    for number, color in enumerate(["white", "red"]):
-        frames = [Image.new("RGB", (WIDTH, HEIGHT), each) for each in ("black", color)]
-        frames[0].save(tmp_path / f"{number}.gif", save_all=True, append_images=frames[1:], duration=100)
-    with pytest.raises(
-        ValueError, match=r"--pred must be grey throughout, as its first clip is, got color in .*1\.gif of"
-    ):
-        given(tmp_path).read(0, 2)
+@pytest.mark.parametrize("kind", ["gif", "png"])
+def test_pictures_that_have_color_anywhere_are_in_color(tmp_path, kind):
+    colored = save_pictures(tmp_path / "colored", kind, ("black", "white"), ("white", "blue"))
+    grey = save_pictures(tmp_path / "grey", kind, ("black", "white"), ("white", "grey"))
+    for said in ({"pred": colored, "true": grey}, {"pred": grey, "true": colored}):
+        predicted, truth = open_given(GivenConfig(**said), "test")
+        assert predicted.film_shape == truth.film_shape == (3, HEIGHT, WIDTH)
+    assert truth.given.read(1, 2)[0, :, :, 2, 3].tolist() == [[1, 1, 1], [0, 0, 1]]
+    predicted, truth = open_given(GivenConfig(pred=grey, true=grey), "test")
+    assert predicted.film_shape == truth.film_shape == (1, HEIGHT, WIDTH)
+    assert predicted.read(1, 2)[0, 1, 0, 2, 3] == pytest.approx(128 / 255)
+
+
+@pytest.mark.parametrize("kind", ["gif", "png"])
+def test_pictures_in_color_have_the_channels_of_the_truth(tmp_path, kind):
+    grey = save_pictures(tmp_path / "grey", kind, ("black", "white"))
+    for channels in (1, 3):
+        np.save(tmp_path / "t.npy", np.zeros((1, 2, channels, HEIGHT, WIDTH), bool))
+        predicted, truth = open_given(GivenConfig(pred=grey, true=tmp_path / "t.npy", true_axes="BTCHW"), "test")
+        assert predicted.film_shape == truth.film_shape == (channels, HEIGHT, WIDTH)
+        predicted, _ = open_given(GivenConfig(pred=grey), "test", truth)
+        assert predicted.film_shape == (channels, HEIGHT, WIDTH)
+        assert predicted.read(0, 1)[0, :, :, 2, 3].tolist() == [[0] * channels, [1] * channels]
+
+
+def test_a_colored_film_of_a_grey_truth_is_refused(tmp_path):
+    colored = save_pictures(tmp_path / "p", "gif", ("black", "white"), ("black", "red"))
+    np.save(tmp_path / "t.npy", np.zeros((2, 2, 1, HEIGHT, WIDTH), bool))
+    predicted, _ = open_given(GivenConfig(pred=colored, true=tmp_path / "t.npy", true_axes="BTCHW"), "test")
+    with pytest.raises(ValueError, match=r"--pred must be grey as the truth is, got color in .*1\.gif of"):
+        predicted.read(0, 2)

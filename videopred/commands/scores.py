@@ -117,9 +117,7 @@ def _score_films(
     """Scores of films made elsewhere."""
     from videopred.judging import evaluating, fitting, given_flags
 
-    predicted, true = given_flags.open_given(films, question.said.get("part", "test"))
-    truth = true or file
-    assert truth is not None  # _split has asked for one of them
+    predicted, truth = given_flags.open_given(films, question.said.get("part", "test"), file)
     if predicted.samples > 1:
         question = question._replace(said={**question.said, "samples": predicted.samples})
     protocol = question.protocol(truth)

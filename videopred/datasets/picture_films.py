@@ -39,7 +39,7 @@ def read_pngs(source: Path, config: ImportConfig) -> RawFilms:
         if image.has_transparency_data:
             found["alpha"] = "opaque, left out"
     names = [str(folder) for folder in folders]
-    return RawFilms(source, found, names, frames, lambda clip, frame: str(films[clip][frame]))
+    return RawFilms(source, found, names, frames, lambda clip, frame: str(films[clip][frame]), grey_in_color=True)
 
 
 def read_gifs(source: Path, config: ImportConfig) -> RawFilms:

@@ -62,15 +62,30 @@ class GivenFilms:
         self.clips, self.samples = len(self._stored.names), len(self._films)
         first = self._raw(0)
         self._kind = first.dtype
-        self._grey = self._stored.grey_in_color and bool((first == first[..., :1]).all())
         self._range = self._find_range(value_range, first)
         self.frames, height, width, channels = first.shape
-        self.film_shape = (1 if self._grey else channels, height, width)
+        self.film_shape = (channels, height, width)
+        self._equal_channels = False
         self.remark = ""
         least, most, (low, high) = float(first.min()), float(first.max()), self._range
         if 0 < most - least < (high - low) / 100:
             told = f"goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}"
             self.remark = f"the first clip of {path} {told}"
+
+    @property
+    def may_be_grey(self) -> bool:
+        """Whether they have one channel, or are kept in color by a format that has greys so as well."""
+        return self.film_shape[0] == 1 or self._stored.grey_in_color
+
+    def is_grey(self) -> bool:
+        """Whether nothing in them has color; reads them up to the first color."""
+        every = ((clip, sample) for sample in range(self.samples) for clip in range(self.clips))
+        return self.film_shape[0] == 1 or (self.may_be_grey and all(_all_grey(self._raw(*one)) for one in every))
+
+    def take_as_grey(self) -> None:
+        """Have one channel from here on, of films that may be grey; a clip in color is refused when it is read."""
+        self._equal_channels = self.film_shape[0] > 1
+        self.film_shape = (1, *self.film_shape[1:])
 
     def read(self, start: int, stop: int, sample: int = 0) -> Tensor:
         """Clips as a film: (B, T, C, H, W) float in [0, 1]; float64 if they are kept so, else float32.
@@ -110,7 +125,7 @@ class GivenFilms:
     def _clip(self, index: int, sample: int) -> Tensor:
         raw, name = self._raw(index, sample), f"{self._stored.names[index]} of {self.path}"
         channels, height, width = self.film_shape
-        kept = (self.frames, height, width, 3 if self._grey else channels)
+        kept = (self.frames, height, width, 3 if self._equal_channels else channels)
         got = f"{raw.shape} {raw.dtype} in {name}"
         check.require(
             (raw.shape, raw.dtype) == (kept, self._kind),
@@ -119,9 +134,9 @@ class GivenFilms:
             got,
             "judge them one by one",
         )
-        if self._grey:
-            grey = bool((raw == raw[..., :1]).all())
-            check.require(grey, self.flag, "be grey throughout, as its first clip is", f"color in {name}", "split it")
+        if self._equal_channels:
+            fix = "leave out its color, or give true films in color"
+            check.require(_all_grey(raw), self.flag, "be grey as the truth is", f"color in {name}", fix)
             raw = raw[..., :1]
         low, high = self._range
         least, most = raw.min(), raw.max()
@@ -142,6 +157,11 @@ class GivenFilms:
         one_size = len({frame.shape for frame in frames}) == 1
         check.require(one_size, self.flag, "hold frames of one size", got, "judge them one by one")
         return np.stack(frames)
+
+
+def _all_grey(frames: np.ndarray) -> bool:
+    """Whether one channel says all."""
+    return bool((frames == frames[..., :1]).all())
 
 
 class GivenTruth(ClipSource):

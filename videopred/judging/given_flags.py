@@ -1,19 +1,22 @@
 """The films that flags such as --pred and --true name."""
 
 from videopred import check
+from videopred.datasets.clip_source import ClipSource
 from videopred.eval.settings import GivenConfig
 from videopred.judging.given_files import is_data
 from videopred.judging.given_films import GivenFilms, GivenTruth
 
 
-def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | None]:
-    """The films that a user named: predicted ones, and true ones if these are not DATA.
+def open_given(given: GivenConfig, part: str, data: ClipSource | None = None) -> tuple[GivenFilms, ClipSource]:
+    """The films that a user named: predicted ones, and true ones, which may be DATA.
 
-    What is said of arrays holds for those of both that are arrays.
+    What is said of arrays holds for those of both that are arrays. Pictures that are kept in color have one channel
+    where the truth has one, or where they and true pictures are grey throughout.
 
     Args:
         given: what the user said of them.
         part: part of data files to take.
+        data: DATA, if it is the truth.
 
     Raises:
         FileNotFoundError, ValueError: see `GivenFilms`.
@@ -24,7 +27,10 @@ def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | 
     )
     if given.true is None:
         _check_idle(given, predicted.is_array, False)
-        return predicted, None
+        assert data is not None  # one of both was asked for
+        if data.channels == 1 and predicted.may_be_grey:
+            predicted.take_as_grey()
+        return predicted, data
     axes = given.true_axes or (given.axes and given.axes.replace("N", ""))
     value_range = given.true_range or given.range
     own = {"--range": given.true_range, "--axes": given.true_axes}
@@ -32,6 +38,11 @@ def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | 
         true = GivenFilms("--true", given.true, value_range=value_range, axes=axes, array=given.true_array, part=part)
     _check_idle(given, predicted.is_array, true.is_array)
     check.require(true.samples == 1, "--true-axes", "name no axis N", given.true_axes, "there is one truth of a clip")
+    both = (true, predicted)
+    one_channel = true.film_shape[0] == 1 or all(films.is_grey() for films in both)
+    if one_channel and all(films.may_be_grey for films in both):
+        for films in both:
+            films.take_as_grey()
     return predicted, GivenTruth(true, part if is_data(given.true) else "test")
 
 
