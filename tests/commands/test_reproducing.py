@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -87,7 +88,7 @@ def test_a_figure_is_found_by_the_number_of_each_that_is_made_with_it():
 
 def test_a_figure_of_the_papers_that_is_not_here_is_told_from_a_slip(monkeypatch):
     monkeypatch.setitem(PAPERS, "ours", "OURS")
-    for name in ("rims-figure-14", "scoff-table-2", "brims-figure-99", "ours-table-1"):
+    for name in ("rims-figure-14", "scoff-table-2", "brims-figure-99", "rmc-figure-3", "ours-table-1"):
         with pytest.raises(
             ValueError, match=f"FIGURE must be one of `videopred list figures`, got {name}; it is of no video"
         ):
@@ -99,7 +100,7 @@ def test_a_figure_of_the_papers_that_is_not_here_is_told_from_a_slip(monkeypatch
 
 
 def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
-    _, _, judging = make_plan(PAPER_FIGURES["scoff-figure-5"], "paper", Path("here"))
+    judging = make_plan(PAPER_FIGURES["scoff-figure-5"], "paper", Path("here")).judging
     asked = [
         words[words.index("--context") : words.index("--context") + 4] for words in judging if "--context" in words
     ]
@@ -109,7 +110,7 @@ def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
 
 
 def test_models_of_a_strip_stand_in_one_picture_under_their_names():
-    _, _, judging = make_plan(PAPER_FIGURES["rims-figure-8"], "paper", Path("here"))
+    judging = make_plan(PAPER_FIGURES["rims-figure-8"], "paper", Path("here")).judging
     assert len(judging) == 4
     for words, balls in zip(judging, ("balls4", "balls4", "balls678", "balls4"), strict=True):
         runs = [f"rims-{balls}", f"rims-{balls}-lstm", f"rims-{balls}-narrow-lstm"]
@@ -130,12 +131,12 @@ def test_the_narrow_lstm_is_the_papers():
 @pytest.mark.parametrize("number", range(21, 26))
 def test_modules_are_silenced_on_digits_that_they_learned(number):
     """The test part has others."""
-    _, _, judging = make_plan(PAPER_FIGURES[f"rims-figure-{number}"], "paper", Path("here"))
+    judging = make_plan(PAPER_FIGURES[f"rims-figure-{number}"], "paper", Path("here")).judging
     assert judging[0][judging[0].index("--part") + 1] == "validation"
 
 
 def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figure():
-    _, _, judging = make_plan(PAPER_FIGURES["scoff-figure-5"], "paper", Path("here"))
+    judging = make_plan(PAPER_FIGURES["scoff-figure-5"], "paper", Path("here")).judging
     across = [words for words in judging if "here/all-" in " ".join(words)]
     assert [words[words.index("--out") + 1] for words in across] == ["here/all-10", "here/all-30"]
     for words, horizon in zip(across, (10, 30), strict=True):
@@ -145,15 +146,15 @@ def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figur
         assert words[words.index("--relative-to") + 1] == "GRU"
         for name in ("scoff-balls4=SCOFF", "scoff-curtain-gru=GRU", "scoff-colored678-rims=RIMs"):
             assert name in words
-    _, _, judging = make_plan(PAPER_FIGURES["scoff-figure-7"], "paper", Path("here"))
+    judging = make_plan(PAPER_FIGURES["scoff-figure-7"], "paper", Path("here")).judging
     assert "scoff-curtain-rmc=RMC" in next(words for words in judging if "here/all-10" in words)
-    _, _, judging = make_plan(PAPER_FIGURES["rims-figure-13"], "paper", Path("here"))
+    judging = make_plan(PAPER_FIGURES["rims-figure-13"], "paper", Path("here")).judging
     (words,) = (words for words in judging if "here/all-99" in words)
     assert words[7:11] == ("--names", "rims-crops=RIMs", "rims-crops-lstm=LSTM", "rims-crops-rmc=RMC")
 
 
 def test_panels_of_curves_stand_in_one_figure_where_a_model_has_one_name():
-    _, _, judging = make_plan(PAPER_FIGURES["rims-figure-3"], "paper", Path("here"))
+    judging = make_plan(PAPER_FIGURES["rims-figure-3"], "paper", Path("here")).judging
     *parts, whole = (words for words in judging if words[0] == "compare")
     assert not any("--curves" in words for words in parts)
     assert whole[1:5] == tuple(words[1] for words in parts)
@@ -172,6 +173,7 @@ def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workpla
     assert told.startswith("RIMs, figure 12: ")
     assert "\n$ videopred train rims-balls678 --scale tiny --out models/rims-balls678-tiny\n" in told
     assert "next: " not in told  # what comes next, it does itself
+    assert told.endswith("\n\nin eval/rims-figure-12-tiny: RIMs, figure 12\n")
     pictures = sorted(str(path) for path in Path("eval").rglob("*.png"))
     places = ("rims-balls678-tiny-on-balls4-rnem-tiny", "rims-balls678-tiny-on-balls678-rnem-tiny")
     assert pictures == [f"eval/rims-figure-12-tiny/{place}/test-{n}-strip.png" for place in places for n in (0, 1)]
@@ -185,8 +187,11 @@ def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workpla
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(PAPER_FIGURES) - {"rims-figure-12"}))
-def test_each_figure_is_made_from_nothing(name, workplace):
+def test_each_figure_is_made_from_nothing(name, workplace, capsys):
     cli.run(["reproduce", name, "--scale", "tiny", "--device", "cpu"])
+    said = capsys.readouterr().out.splitlines()[-1].removeprefix("in ").removesuffix(f": {PAPER_FIGURES[name].place}")
+    for place in map(Path, said.split(" and ")):
+        assert [*place.glob("comparison.png" if PAPER_FIGURES[name].together else "**/*.*")]
     panels = PAPER_FIGURES[name].panels
     made = {path.name for path in Path("eval").rglob("*.*")}
     assert ("comparison.png" in made) == any(panel.metrics for panel in panels)
@@ -200,6 +205,12 @@ def test_each_figure_is_made_from_nothing(name, workplace):
         assert rows[1] == panels[0].models[0].name
 
 
+def replace_train(monkeypatch: pytest.MonkeyPatch, other: Callable) -> None:
+    """Also in the module that takes it from there, which would keep the other one if it were loaded meanwhile."""
+    for module in ("seeds", "run"):
+        monkeypatch.setattr(f"videopred.training.{module}.train", other)
+
+
 @pytest.mark.parametrize(
     ("said", "told"), [("continue with …", "continue with …; give"), ("", "what is saved is whole; give")]
 )
@@ -207,7 +218,7 @@ def test_who_interrupts_a_figure_is_told_how_to_continue_it(workplace, monkeypat
     def interrupted(*_, **__):
         raise KeyboardInterrupt(said)
 
-    monkeypatch.setattr("videopred.training.run.train", interrupted)
+    replace_train(monkeypatch, interrupted)
     Path("models/rims-balls678-tiny").mkdir(parents=True)
     with pytest.raises(KeyboardInterrupt, match=f"^{told} this command again to continue the figure$"):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
@@ -351,7 +362,7 @@ def test_every_figure_finds_the_runs_that_it_has_begun(workplace, monkeypatch):
         (out / "settings.json").write_text(config.model_dump_json())
         return out
 
-    monkeypatch.setattr("videopred.training.run.train", begin)
+    replace_train(monkeypatch, begin)
     for figure in PAPER_FIGURES.values():
         for one in make_plan(figure, "tiny", Path("eval")).trainings:
             if not one.run.exists():

@@ -19,6 +19,7 @@ from videopred.rendering.film_rows import laid_over
 from videopred.rendering.mask_out_figure import masked_out
 from videopred.rendering.mask_out_figure import measure as masked_out_measure
 from videopred.rendering.paper_figures import (
+    COLUMNS,
     activation,
     activation_and_positions,
     active_strips,
@@ -176,7 +177,7 @@ def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
     plots = strip_figure([ClipView(CONTEXT, *films)]).axes
     red = [plot for plot in plots if to_rgb(plot.spines["left"].get_edgecolor()) == tuple(c / 255 for c in MARK)]
     assert [(plot.get_title(), plot.get_xlabel()) for plot in red] == ([(str(CONTEXT + 10), "10")] if marked else [])
-    assert len(plots) <= 10
+    assert len(plots) <= COLUMNS
     for plot in plots:
         t = int(plot.get_title()) - 1
         np.testing.assert_array_equal(plot.images[0].get_array(), laid_over(films[0, t], films[1, t]))

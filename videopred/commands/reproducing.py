@@ -19,6 +19,7 @@ from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.flags import model_flags
 from videopred.interrupt import stop_if_lost
 from videopred.models.settings import PredictorConfig
+from videopred.printable import printable
 from videopred.run_files import SUMMARY
 from videopred.training.places import is_unbegun
 from videopred.typed_commands import typed_command
@@ -73,6 +74,7 @@ def reproduce(
         _do(_training(one))
     for words in plan.judging:
         _do(words)
+    print(f"\nin {printable(' and '.join(map(str, plan.shown)))}: {of.place}")
 
 
 def _find_or_make_clips(plan: Plan) -> None:

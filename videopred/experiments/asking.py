@@ -158,8 +158,9 @@ def _scale(scale: str | None) -> Scale:
 
 
 def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:
-    """As many given and imagined frames as asked for, as far as clips are long enough: at most half are given."""
-    context = min(context, frames // 2)
+    """As many given and imagined frames as asked for; of clips that are too short for both, at most half are given."""
+    if context + horizon > frames:
+        context = min(context, frames // 2)
     return context, min(horizon, frames - context)
 
 

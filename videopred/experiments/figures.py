@@ -123,7 +123,8 @@ def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperF
         f"{modules} RIMs of which {active} are active, on moving digits, with each of them silenced.",
         (PaperPanel((model,), "brims-smmnist", context=5, horizon=25, figure="mask-out", drawn=drawn),),
         differs="Trained as BRIMs' digits are, on digits 0 to 7, since appendix E.3 does not say how; other clips of "
-        "these digits are shown. Drawn as activity and error.",
+        "these digits are shown. Drawn as activity and error, where the paper shows films: `videopred render` with "
+        "`--without 0` draws these.",
     )
 
 
@@ -172,7 +173,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             PaperPanel((_RIMS_READING_STRIPS,), "rims-balls4", context=15, horizon=35, figure=figure)
             for figure in ("strips", "activation-position")
         ),
-        differs="Truth in blue over the prediction, which the paper has in orange and green. Also activity over time.",
+        differs="Truth in blue over the prediction, which the paper has in orange and green, in a row for the truth "
+        "fed and one for the rollout; ours has one row. Also activity over time.",
     ),
     "rims-figure-8": PaperFigure(
         "RIMs, figures 7 to 10",
@@ -184,9 +186,9 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             _strip_panel(_RIMS, "brims-curtain", 15, 15),
         ),
         also=(7, 9, 10),
-        differs="Of the given frames, the paper shows the last 6; in its figures 7 and 9, every third frame, the truth "
-        "above the prediction. The paper has two LSTMs, one of them of 250 units; ours are one of 250 units and one as "
-        "wide as the RIMs together.",
+        differs="Every third frame, given or not, as in the paper's figures 7 and 9, which show the truth above the "
+        "prediction; its figures 8 and 10 show the last 6 given frames, then the rollout. The paper has two LSTMs, one "
+        "of them of 250 units; ours are one of 250 units and one as wide as the RIMs together.",
     ),
     "rims-figure-11": PaperFigure(
         "RIMs, figure 11",
@@ -270,21 +272,24 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             _strip_panel(_with((), "scoff-colored678"), "scoff-colored678", 10, 25),
         ),
         also=(9, 10, 11, 12),
-        differs="Of the given frames, the paper shows the last 6.",
+        differs="Every fourth frame, given or not; the paper shows the last 6 given frames, then the rollout.",
     ),
     "scoff-figure-15": PaperFigure(
         "SCOFF, figures 4, 14 and 15",
         "A ball that switches its motion once, and which schema each object file uses.",
-        _frames_and_schemata("scoff-switching", 20, 25, ("--clips", "0", "2")),  # along x first, and along y first
+        _frames_and_schemata("scoff-switching", 46, 5, ("--clips", "0", "2")),  # along x first, and along y first
         also=(4, 14),
+        differs="All frames but the last five are given, so that the model sees the bulbs switch. The switch, a red "
+        "box in the paper's figure 14, is a dotted line above the schemata.",
     ),
     "scoff-table-1": PaperFigure(
         "SCOFF, table 1",
         "SCOFF and RMC tell possible from impossible films.",
         (PaperPanel(_with(("rmc",), "scoff-intphys"), "scoff-intphys", plausibility=True),),
         differs="On our own films in the style of IntPhys; O1, O2 and O3 occluded are the paper's columns, by the mean "
-        "over frames. Its numbers, on IntPhys, are in the repository's eval/papers/. The RMC is as wide as SCOFF, with "
-        "a fifth of its core parameters.",
+        "over frames; at `tiny`, where all scenes are occluded, O1, O2 and O3 are. Its numbers, on IntPhys, are in the "
+        "repository's eval/papers/. The RMC is as wide as SCOFF, with a fifth of its core parameters. The paper's "
+        "third row, Riochet et al.'s own model, is left out.",
     ),
     "brims-figure-3": PaperFigure(
         "BRIMs, figure 3",
@@ -327,7 +332,7 @@ def find_figure(name: str) -> tuple[str, PaperFigure]:
     made_with = {
         re.sub(r"\d+$", str(number), first): first for first, figure in PAPER_FIGURES.items() for number in figure.also
     }
-    if re.fullmatch(rf"({'|'.join(PAPERS)})-(figure|table)-\d+", name) and name not in {*PAPER_FIGURES, *made_with}:
+    if re.fullmatch(rf"({'|'.join(PAPERS)}|rmc)-(figure|table)-\d+", name) and name not in {*PAPER_FIGURES, *made_with}:
         fix = "it is of no video, or only shows data; or there is none of that number"
         raise ValueError(check.complaint("FIGURE", "be one of `videopred list figures`", name, fix))
     found = made_with.get(name) or check.one_of("FIGURE", name, PAPER_FIGURES)

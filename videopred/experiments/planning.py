@@ -34,6 +34,8 @@ class Plan(NamedTuple):
     """Data file -> an experiment at its scale, whose clips it holds."""
     trainings: list[Training]
     judging: list[Words]
+    shown: list[Path]
+    """Folders that hold the figure itself."""
 
 
 def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto") -> Plan:
@@ -54,9 +56,11 @@ def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto"
     where = () if device == "auto" else ("--device", device)
     # Short clips leave panels that differ in their horizon alike: each command is there once.
     judging = list(dict.fromkeys(words for panel in panels for words in _judge(panel, scale, out, where)))
+    shown = [out]
     if figure.together:
-        judging += _together(figure, scale, out)
-    return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging)
+        together = _together(figure, scale, out)
+        judging, shown = [*judging, *together.values()], [*together]
+    return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging, shown)
 
 
 def _clips(panel: PaperPanel, scale: Scale) -> ExperimentConfig:
@@ -127,16 +131,17 @@ def _judge(panel: PaperPanel, scale: Scale, out: Path, where: Words) -> list[Wor
     return commands
 
 
-def _together(figure: PaperFigure, scale: Scale, out: Path) -> list[Words]:
-    """The commands that lay panels that were asked the same side by side."""
+def _together(figure: PaperFigure, scale: Scale, out: Path) -> dict[Path, Words]:
+    """Folder -> the command that lays panels that were asked the same side by side in it."""
     asked: dict[int, list[PaperPanel]] = {}
     for panel in figure.panels:
         asked.setdefault(_span(panel, scale)[1], []).append(panel)
     how = ("--curves",) if figure.together == "curves" else ()
-    return [
-        _compare(panels, scale, [_scores(panel, scale, out) for panel in panels], str(out / f"all-{horizon}"), how)
-        for horizon, panels in asked.items()
-    ]
+    places = {out / f"all-{horizon}": panels for horizon, panels in asked.items()}
+    return {
+        place: _compare(panels, scale, [_scores(panel, scale, out) for panel in panels], str(place), how)
+        for place, panels in places.items()
+    }
 
 
 def _compare(panels: Sequence[PaperPanel], scale: Scale, folders: Sequence[str], place: str, how: Words = ()) -> Words:

@@ -26,6 +26,8 @@ from videopred.rendering.strip import every_nth
 
 MARKED_STEP = 10
 """The rollout step that RIMs, figures 7 and 9, mark."""
+COLUMNS = 11
+"""Most frames of a strip; of the papers' clips these are every fifth in RIMs, figure 6, and every third in 7 and 9."""
 _WIDE = 7.0
 """Width of a figure, inches."""
 _BALL_LINES = ("-", "--", ":", "-.")
@@ -44,7 +46,7 @@ def strip_figure(views: Sequence[ClipView]) -> Figure:
     names = [one.model for one in view.of_each]
     frames = len(view.truth)
     marked = view.context + MARKED_STEP - 1
-    shown = every_nth(marked if marked < frames else view.context, frames, 10)
+    shown = every_nth(marked if marked < frames else view.context, frames, COLUMNS)
     if view.truth.shape[-1] == 3:
         films = [view.truth, *(one.prediction for one in view.of_each)]
         words = "upper row the truth, lower row the prediction"
@@ -53,6 +55,8 @@ def strip_figure(views: Sequence[ClipView]) -> Figure:
     else:
         films = [laid_over(view.truth, one.prediction) for one in view.of_each]
         words = "truth in blue over the prediction"
+    if marked in shown:
+        words += f"; red: step {MARKED_STEP}"
     return _stills(view, films, words, shown, marked, names if view.beside else ())
 
 
@@ -71,7 +75,7 @@ def active_strips(views: Sequence[ClipView]) -> Figure:
             if is_active:
                 film[t, first:end] = _LIT + film[t, first:end] / 255 * (255 - _LIT)  # brighter, on grey films too
     words = "truth in blue over the prediction, strips of active modules grey"
-    return _stills(view, [film], words, every_nth(view.context, len(film) - 1, 10))
+    return _stills(view, [film], words, every_nth(view.context, len(film) - 1, COLUMNS))
 
 
 def _stills(
