@@ -22,7 +22,8 @@ from videopred.judging import judge
 from videopred.rollout import predict_next
 from videopred.settings import Settings
 
-PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "api.md").read_text()
 CALLS = [name for name in videopred.__all__ if callable(getattr(videopred, name))]
 
 
@@ -55,7 +56,7 @@ def test_the_page_promises_these_names_and_no_others():
 
 
 def test_the_package_says_its_version():
-    project = (Path(__file__).parents[1] / "pyproject.toml").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
     assert re.search(r'^version = "(.*)"$', project, re.MULTILINE)[1] == videopred.__version__
 
 
@@ -65,6 +66,39 @@ def test_its_programs_use_every_name_and_run(tmp_path, monkeypatch):
     program = "\n".join(blocks(PAGE, "python"))
     assert set(re.findall(r"videopred\.(\w+)", program)) == set(videopred.__all__)
     exec(re.sub(r"(range\(|, 0, )40\)", r"\g<1>8)", made_small(program)), {})
+
+
+@pytest.mark.slow
+def test_its_programs_satisfy_a_type_checker(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "program.py").write_text("\n".join(blocks(PAGE, "python")))
+    words = ("--ignore-missing-imports", "--cache-dir", tmp_path / "cache", tmp_path / "program.py")
+    done = subprocess.run([sys.executable, "-m", "mypy", *words], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.startswith("Success"), done.stdout + done.stderr
+
+
+def test_whoever_types_a_name_is_offered_what_is_there():
+    offered = set(dir(videopred))
+    assert {*videopred.__all__, "__version__", "datasets"} <= offered
+    assert not {"Any", "TYPE_CHECKING", "import_module"} & offered
+    assert {"Layer", "CORES", "build"} <= set(dir(videopred.models))
+
+
+def test_what_holds_films_and_scores_is_shown_in_a_line(clips):
+    """A notebook shows what a cell ends in."""
+    film = videopred.to_film(clips.read_frames("test", 0, 2))
+    model = videopred.build(tiny_model("rims"), clips.film_shape).eval()
+    rollout = videopred.roll_out(model, film[:, :3], horizon=5, trace=True)
+    shapes = "context (2, 3, 1, 24, 32), one_step (2, 2, 1, 24, 32), prediction (2, 5, 1, 24, 32)"
+    assert repr(rollout) == f"<Rollout: {shapes}; trace of {', '.join(rollout.trace)}>"
+    assert repr(model(film)) == f"<Prediction: logits (2, {film.shape[1]}, 1, 24, 32); trace of nothing>"
+    scores = videopred.evaluate(model, clips, context=3, horizon=5, metrics=("mse", "mae"), first=2)
+    told = f"{', '.join(scores.measurements)} by mse, mae: 3 + 5 frames of 2 clips of {clips.path}"
+    assert repr(scores) == f"<Scores of {told}>"
+    told = repr(clips.clip("test", 0))
+    assert told.startswith("<Clip: frames (")
+    for name, (count, *_) in {"objects/mass": (2,), "events": film.shape[1:]}.items():
+        assert f", {name} ({count},)" in told
 
 
 @pytest.fixture(scope="module")

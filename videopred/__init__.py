@@ -96,4 +96,4 @@ if not TYPE_CHECKING:  # else type checkers believe that there is any name
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES, "__version__"} - {"Any", "TYPE_CHECKING", "import_module"})

@@ -1,6 +1,7 @@
 """Amounts as people say them: things that are counted, bytes, and durations."""
 
 from collections.abc import Mapping
+from typing import Any
 
 
 def counted(number: int, noun: str) -> str:
@@ -17,6 +18,11 @@ def number_told(value: float) -> str:
 def parts_told(clips: Mapping[str, int]) -> str:
     """How many clips each part has: 2,000 train, 200 test."""
     return ", ".join(f"{count:,} {part}" for part, count in clips.items())
+
+
+def shapes_told(arrays: Mapping[str, Any]) -> str:
+    """Arrays or tensors by their names and shapes: frames (20, 24, 32, 1), events (20,)."""
+    return ", ".join(f"{name} {tuple(array.shape)}" for name, array in arrays.items())
 
 
 def size(count: float) -> str:

@@ -154,7 +154,7 @@ def as_names(argument: str, value: Iterable[str]) -> tuple[str, ...]:
         TypeError: they do not; a text, too, would be taken for its letters.
     """
     found = None if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
-    fix = f"write ({value!r},)" if isinstance(value, str) else "leave it out for none"
+    fix = f"write ({value!r},)" if isinstance(value, str) else "give their names as text"
     fits = found is not None and all(isinstance(name, str) for name in found)
     require_kind(fits, argument, "be names in a list or tuple", repr(value), fix)
     return found or ()

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
-from videopred.amounts import counted, number_told
+from videopred.amounts import counted, number_told, shapes_told
 from videopred.files import write_arrays
 from videopred.models.core import Trace
 from videopred.models.predictor import Prediction, Predictor, check_model, check_precision
@@ -33,6 +33,10 @@ class Rollout(NamedTuple):
     """(B, horizon, C, H, W): probabilities of the frames that follow the context."""
     trace: Trace
     """name -> (B, context + horizon − 1, …): what the core did at each step; empty unless asked for."""
+
+    def __repr__(self) -> str:
+        films = {"context": self.context, "one_step": self.one_step, "prediction": self.prediction}
+        return f"<{type(self).__name__}: {shapes_told(films)}; trace of {', '.join(self.trace) or 'nothing'}>"
 
 
 def predict_on(

@@ -44,7 +44,7 @@ class Settings(BaseModel):
         ValueError: a setting is unknown or out of range; one line that names it.
     """
 
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True,
         extra="forbid",
         strict=True,
@@ -72,6 +72,7 @@ class Settings(BaseModel):
                 cls.__annotations__[name] = Annotated[kind, NO_DEFAULT_SHOWN]
 
     def __init__(self, **values: Any) -> None:
+        """Settings from their values by name; what is wrong raises a ValueError in one line."""
         # JSON knows lists only, and pydantic sends JSON through here as well.
         values = {name: _plain(value) for name, value in values.items()}
         try:

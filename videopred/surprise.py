@@ -63,7 +63,7 @@ def plausibility(
     data: Path | str,
     config: PlausibilityConfig | None = None,
     *,
-    device: str = "auto",
+    device: torch.device | str = "auto",
     progress: bool = False,
 ) -> PlausibilityScores:
     """How plausible a model finds possible and impossible films, and how often it is wrong.

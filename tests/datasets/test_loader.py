@@ -250,7 +250,7 @@ def test_films_are_the_frames_converted(dtype):
         ({"stack": 2.0}, TypeError, "stack must be a whole number, got 2.0; 1 is the frame alone"),
         ({"truth": ["position"]}, ValueError, "bulb, got position; did you mean positions?"),
         ({"truth": "groups"}, TypeError, "truth must be names in a list or tuple, got 'groups'; write ('groups',)"),
-        ({"truth": None}, TypeError, "truth must be names in a list or tuple, got None; leave it out for none"),
+        ({"truth": None}, TypeError, "truth must be names in a list or tuple, got None; give their names as text"),
         ({"memory_limit": None}, TypeError, "memory_limit must be a number of bytes, got None; 0 holds nothing in mem"),
         ({"start": 1.5}, TypeError, "clips must be whole numbers, got 1.5; count them from 0"),
         ({"stop": "5"}, TypeError, "clips must be whole numbers, got '5'; count them from 0"),

@@ -13,6 +13,7 @@ from torch.utils import _pytree as tree
 from videopred.models import CORES, Layer
 from videopred.models.conformance import shaken
 from videopred.models.core import unroll
+from videopred.models.core_settings import CoreSettings
 
 
 def make(name: str, **changes: Any) -> Layer:
@@ -239,6 +240,10 @@ def test_what_does_not_fit_is_named(build, message):
         (
             lambda: Layer(nn.LSTM, 5),
             "core must be a name or settings, got <class 'torch.nn.*LSTM'>; give a name",
+        ),
+        (
+            lambda: Layer(CoreSettings(), 5),
+            r"core must be a name or settings, got CoreSettings\(\); .* MODULE:CLASS for",
         ),
         (lambda: Layer("gru", 5.0), "input_size must be a whole number, got 5.0"),
         (lambda: make("gru")([[[1.0]]]), "inputs must be a tensor, got list; make one"),

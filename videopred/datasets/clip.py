@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from videopred.amounts import shapes_told
+
 PARTS = {"train": "training", "validation": "validation", "test": "test"}
 """Parts of a data set: the word on the command line -> the group in the file. Order is the address of a part."""
 
@@ -46,3 +48,9 @@ class Clip:
     """name -> (T, ...): what changes during the clip and belongs to no object (a lit bulb, an occluder's place, …)."""
     labels: Mapping[str, np.ndarray] = field(default_factory=dict)
     """name -> (...): what is true of the clip as a whole (the curtain's place, whether it is possible, …)."""
+
+    def __repr__(self) -> str:
+        arrays = {name: value for name, value in vars(self).items() if not isinstance(value, Mapping)}
+        for name, more in {"objects": self.objects, "series": self.series, "labels": self.labels}.items():
+            arrays |= {f"{name}/{each}": values for each, values in more.items()}
+        return f"<{type(self).__name__}: {shapes_told(arrays)}>"

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -176,7 +176,7 @@ class ClipSource(ABC):
     def close(self) -> None:  # noqa: B027 - most sources have nothing to let go of
         """Let go of files; the next use opens them again."""
 
-    def __enter__(self) -> "ClipSource":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -24,7 +24,7 @@ width. What a seed does to single clips is in both variances, so intervals are s
 import warnings
 from collections.abc import Mapping, Sequence
 from math import nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -45,8 +45,9 @@ Measured = Mapping[str, np.ndarray]
 class Interval(NamedTuple):
     """Two ends, between which the truth lies in 95 % of cases."""
 
-    low: np.ndarray
-    high: np.ndarray
+    low: Any
+    """A number, or (horizon,) float64 of intervals at every step."""
+    high: Any
 
     @property
     def half(self) -> float:

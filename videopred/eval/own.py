@@ -40,7 +40,7 @@ def own_metric(address: str) -> Any:
     fits = isinstance(kind, type) and issubclass(kind, Settings)
     fix = "derive it from videopred.settings.Settings"
     check.require(fits, f"{argument}: settings", "be a class of settings", kind, fix)
-    return type(found.__name__, (found,), {"name": address, "settings": kind})
+    return type(found.__name__, (found,), {"name": address, "settings": kind, "__module__": found.__module__})
 
 
 def made_own(kind: type[Metric], config: Settings) -> Metric:

@@ -38,6 +38,9 @@ class PlausibilityScores:
     stamp: str | None = None
     """What tells the run from others of its name, see `videopred.run_record`; None if not known, or of no run."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.title}>"
+
     @property
     def title(self) -> str:
         """Which films were judged, and what was asked."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from videopred import check, check_path
+from videopred.amounts import counted
 from videopred.eval import find_metric, make_metric
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.intervals import (
@@ -78,6 +79,13 @@ class Scores:
     predictable: int | None = None
     """Frames for which somebody can predict this world who knows its law and, almost exactly, its state; None if not
     known. See `videopred.datasets.predictability`."""
+
+    def __repr__(self) -> str:
+        rows, metrics = ", ".join(self.measurements), ", ".join(self.metrics)
+        frames = f"{self.protocol.context} + {self.protocol.horizon} frames"
+        return (
+            f"<{type(self).__name__} of {rows} by {metrics}: {frames} of {counted(self.clips, 'clip')} of {self.file}>"
+        )
 
     @property
     def clips(self) -> int:

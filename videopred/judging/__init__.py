@@ -5,3 +5,5 @@ from videopred.judging.evaluating import evaluate as evaluate
 from videopred.judging.evaluating import judge as judge
 from videopred.judging.predicting import Predict as Predict
 from videopred.judging.predicting import imagine as imagine
+
+__all__ = ["BASELINES", "Predict", "evaluate", "imagine", "judge"]  # which help() shows

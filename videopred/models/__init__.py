@@ -172,8 +172,14 @@ def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predict
     return Predictor(config, (channels, height, width))
 
 
-def __getattr__(name: str) -> Any:
-    """`Layer`, loaded with torch when it is first asked for."""
-    if name == "Layer":
-        return find("videopred.models.layer:Layer")
-    raise AttributeError(f"module 'videopred.models' has no attribute {name!r}")
+if not TYPE_CHECKING:  # else type checkers believe that there is any name
+
+    def __getattr__(name: str) -> Any:
+        """`Layer`, loaded with torch when it is first asked for."""
+        if name == "Layer":
+            return find("videopred.models.layer:Layer")
+        raise AttributeError(f"module 'videopred.models' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "Layer"])

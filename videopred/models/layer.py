@@ -34,7 +34,8 @@ class Layer(nn.Module):
     def __init__(self, core: str | CoreSettings, input_size: int, **settings: Any):
         super().__init__()
         fix = f"give a name such as {', '.join(CORES)}, or MODULE:CLASS for your own"
-        check.require_kind(isinstance(core, str | CoreSettings), "core", "be a name or settings", core, fix)
+        ours = isinstance(core, CoreSettings) and hasattr(core, "kind")  # which settings of an own core lack
+        check.require_kind(isinstance(core, str) or ours, "core", "be a name or settings", repr(core), fix)
         config = core_config(core) if isinstance(core, str) else core
         if not isinstance(config, OwnConfig):
             _check_names(config, settings)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred import check, check_path
+from videopred.amounts import shapes_told
 from videopred.models import build_core, build_decoder
 from videopred.models.arguments import autocast_on
 from videopred.models.core import State, Trace, Unrolled, unroll
@@ -30,6 +31,10 @@ class Prediction(NamedTuple):
     trace: Trace
     """name -> (B, T, …): what core and decoder did, and `states`, the core's output (B, T, K, D); empty unless asked
     for."""
+
+    def __repr__(self) -> str:
+        logits = shapes_told({"logits": self.logits})
+        return f"<{type(self).__name__}: {logits}; trace of {', '.join(self.trace) or 'nothing'}>"
 
 
 class Predictor(nn.Module):
