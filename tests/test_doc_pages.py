@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from documents import blocks, commands, made_small
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred import cli
+from videopred.files import write_json
 from videopred.training.run import train
 
 TESTS = Path(__file__).parent
@@ -92,6 +94,15 @@ def test_launchers_use_flags_that_their_commands_have(shown, names, capsys):
         told = capsys.readouterr().out
         for flag in re.findall(r"--\w[\w-]*", words):
             assert flag in told, flag
+
+
+@pytest.mark.parametrize(("state", "again"), [("interrupted", True), ("running", False), ("finished", False)])
+def test_the_batch_script_queues_itself_again_after_an_interruption_alone(tmp_path, state, again):
+    """It looks for words in the text of run.json."""
+    write_json(tmp_path / "run.json", {"state": state, "updates": 3})
+    (look,) = [line for line in blocks(SCALE, "bash")[0].splitlines() if line.startswith("grep ")]
+    words = shlex.split(look.partition(" && ")[0].replace("$run", str(tmp_path)))
+    assert (subprocess.run(words).returncode == 0) == again
 
 
 def test_what_the_page_on_many_machines_runs(capsys):

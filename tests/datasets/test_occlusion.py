@@ -274,7 +274,10 @@ def test_what_is_absent_has_no_place():
             assert (np.isfinite(clip.visibility) == present).all()
             assert (np.isfinite(clip.positions).all(-1) == present).all()
             assert (np.isfinite(clip.velocities).all(-1) == present).all()
-            assert (clip.objects["active"] == present.any(0)).all()
+            active = clip.objects["active"]
+            assert (active == present.any(0)).all()
+            assert (clip.objects["color"].any(1) == active).all()
+            assert (np.isfinite(clip.objects["size"]) == active).all()
 
 
 def test_the_target_is_seen_whole_before_between_and_after():

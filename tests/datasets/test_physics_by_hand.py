@@ -163,3 +163,25 @@ def test_endless_contacts_are_an_error(monkeypatch):
     must, fix = "meet at most 1 times a frame", "choose fewer balls, or masses more alike"
     with pytest.raises(ValueError, match=f"--balls must {must}, got more; {fix}"):
         one_clip([[5, 9]], [[300, 0]], [1], [1])
+
+
+def test_contacts_at_the_same_instant_come_in_a_fixed_order():
+    """All at 2: walls first, those across x before those across y, by disc; then pairs, by first and second disc."""
+    position = [[9, 3], [3, 9], [27, 9], [8, 16], [14, 16], [18, 16], [24, 16]]
+    velocity = [[0, -1], [-1, 0], [1, 0], [1, 0], [-1, 0], [1, 0], [-1, 0]]
+    _, _, contacts = one_clip(position, velocity, np.ones(7), np.ones(7), frames=3)
+    pairs = [(1, -1), (2, -2), (0, -3), (3, 4), (5, 6)]
+    assert contacts[["time", "first", "second"]].tolist()[:5] == [(2, *pair) for pair in pairs]
+
+
+def test_of_three_discs_that_meet_at_once_the_first_two_do_so_first():
+    """The one in the middle is hit by the left one, passes on its speed to the right one, and the first two part."""
+    _, v, contacts = one_clip([[5, 9], [10, 9], [15, 9]], [[1, 0], [0, 0], [-1, 0]], np.ones(3), np.ones(3), frames=5)
+    assert contacts[["time", "first", "second"]].tolist() == [(3, 0, 1), (3, 1, 2), (3, 0, 1)]
+    assert v[4].tolist() == [[-1, 0], [0, 0], [1, 0]]
+
+
+def test_contacts_are_endless_only_if_there_are_too_many_for_all_frames(monkeypatch):
+    """A long clip has many in all: here 6 in 9 frames, of 28 px each after the first."""
+    monkeypatch.setattr("videopred.datasets.physics.MAX_EVENTS_PER_FRAME", 1)
+    assert len(one_clip([[5, 9]], [[20, 0]], [1], [1])[2]) == 6

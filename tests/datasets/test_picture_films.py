@@ -1,10 +1,12 @@
 """Films in pictures and GIFs give back what was kept in them, and say what was found."""
 
+import math
 import re
 import struct
 import zlib
 from collections.abc import Iterable
-from itertools import pairwise
+from fractions import Fraction
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import imageio.v3 as iio
@@ -372,3 +374,23 @@ def test_zeros_behind_the_end_of_a_gif_are_none_of_it(tmp_path):
 
 def test_a_last_frame_of_two_ticks_may_be_one_period():
     assert read_times([[4, 8, 4, 2]]) == {((2, 4, 2, 1),): 2.0}
+
+
+@pytest.mark.parametrize("rate", [8, 12, 15, 24, 30, 40])
+@pytest.mark.parametrize("rule", [math.floor, round, math.ceil])
+def test_moments_may_be_cut_to_ticks_or_rounded_to_the_nearest_or_up(rule, rate):
+    counts = (2, 1, 1, 2, 1, 1, 3, 1, 2, 1)
+    moments = [rule(Fraction(100 * passed, rate)) for passed in accumulate(counts, initial=0)]
+    assert list(read_times([[after - before for before, after in pairwise(moments)]])) == [(counts,)]
+
+
+def test_times_of_which_only_some_are_0_tell_no_rate():
+    assert read_times([[0, 4, 4]]) == {}
+
+
+def test_a_last_frame_at_60_that_has_no_time_counts_once():
+    assert list(read_times([[3, 2, 2, 1, 2, 0]])) == [((2, 1, 1, 1, 1, 1),)]
+
+
+def test_a_still_beside_a_film_whose_last_frame_is_held_has_one_count():
+    assert list(read_times([[8], [4, 8, 4, 13]])) == [((2,), (1, 2, 1, 1))]

@@ -192,6 +192,24 @@ def test_lists_of_names_that_are_refused(place, tmp_path):
         open_quadruplets(place / "unlabelled", film_names=Path("gone.txt"))
 
 
+def test_a_list_of_names_may_begin_with_the_mark_of_an_editor(place, tmp_path):
+    """As Windows' Notepad puts it before UTF-8."""
+    names = tmp_path / "names.txt"
+    names.write_text((place / "unlabelled/test_ids.txt").read_text(), encoding="utf-8-sig")
+    found = open_quadruplets(place / "unlabelled", film_names=names, **SIZE)
+    assert found.names == open_quadruplets(place / "unlabelled", **SIZE).names
+
+
+def test_the_list_beside_dev_names_its_films(copy, place):
+    """And conditions are told only where the names of all scenes say them: here the last one's do not."""
+    whole, names = open_quadruplets(place / "unlabelled", **SIZE), copy / "dev_ids.txt"
+    listed = [*(name for films in whole.names[:-1] for name in films), *whole.folders[-1]]
+    names.write_text("\n".join(listed))
+    scenes = open_quadruplets(copy, **SIZE)
+    assert [name for films in scenes.names for name in films] == listed
+    assert list(scenes.conditions) == ["block"]
+
+
 def test_names_of_scenes_and_films():
     assert condition(False, 2, 3) == "visible_dynamic_2_nobj3"
     assert conditions_in("O1/0001_visible_dynamic_2_nobj3/4") == {

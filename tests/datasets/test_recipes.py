@@ -7,7 +7,14 @@ import sys
 import pytest
 
 from videopred.datasets import find_recipe, make_world
-from videopred.datasets.settings import BallsConfig, MotionConfig, MovingMNISTConfig, SwitchingConfig, load_recipe
+from videopred.datasets.settings import (
+    BallsConfig,
+    MotionConfig,
+    MovingMNISTConfig,
+    OcclusionConfig,
+    SwitchingConfig,
+    load_recipe,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +34,8 @@ from videopred.datasets.settings import BallsConfig, MotionConfig, MovingMNISTCo
         ({"balls": (0,)}, "--balls must be greater than or equal to 1, got 0"),
         ({"frames": 1}, "frames must be greater than or equal to 2, got 1"),
         ({"speed": 0.0}, "speed must be greater than 0, got 0.0"),
+        ({"speed": 10.1}, "--speed must be less than or equal to 10, got 10.1"),
+        ({"gravity": 1.1}, "--gravity must be less than or equal to 1, got 1.1"),
         ({"drag": 1.0}, "drag must be a known setting"),
         ({"gravity": -0.1}, "gravity must be greater than or equal to 0, got -0.1"),
         ({"restitution": 0.0}, "restitution must be greater than 0, got 0.0"),
@@ -190,6 +199,7 @@ def test_the_greatest_value_that_a_complaint_names_is_allowed():
 def test_the_papers_protocols():
     assert (BallsConfig().context, BallsConfig().horizon) == (15, 35)
     assert (MovingMNISTConfig().context, MovingMNISTConfig().horizon) == (5, 25)
+    assert (OcclusionConfig().context, OcclusionConfig().horizon) == (20, 80)
 
 
 def test_an_unknown_preset_offers_the_nearest():

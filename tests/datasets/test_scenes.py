@@ -91,3 +91,13 @@ def test_of_two_occluders_the_left_one_comes_first_mirrored_or_not():
     for scene in scenes_of("O1", "dynamic-2", draws=20):
         first, second = scene.occluders[0, :, 1]
         assert first < second
+
+
+def test_objects_are_told_from_the_back_to_the_front():
+    grounds = np.array([[thing.ground for thing in scene.things] for scene in scenes_of("O1", "static", draws=20)])
+    assert (np.diff(grounds) > 0).all()
+
+
+@pytest.mark.parametrize("block", ["O1", "O3"])
+def test_a_static_target_rests(block):
+    assert (np.ptp(paths_of(scenes_of(block, "static", draws=20)), axis=2) == 0).all()

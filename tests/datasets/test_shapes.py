@@ -84,3 +84,26 @@ def test_positions_are_centres_of_area(shape):
             np.testing.assert_allclose(clip.positions[11, item], centre, atol=0.4)
             found += 1
     assert found > 1
+
+
+def test_occluders_start_and_stop_gently():
+    """In the first and in the last fifth of its way an occluder moves by less than a seventh of it."""
+    recipe = recipe_of(occlusion=("occluded",), frames=400, height=240, width=336)
+    for clip in Occlusion(recipe).clips(3, "train", range(4)):
+        height = clip.series["occluders"][..., 2].max(1).astype(int)
+        for half in (height[:200], height[:199:-1]):
+            rise, up = (half == 0).sum() - 1, (half < half.max()).sum()
+            fifth = (up - rise) // 5
+            assert half[rise + fifth] < half.max() / 7
+            assert half[up - fifth] > half.max() * 6 / 7
+
+
+def test_objects_stand_on_the_floor_and_occluders_in_front_of_all():
+    for clip in Occlusion(recipe_of(occlusion=("occluded",))).clips(3, "train", range(27)):
+        lowest = [
+            np.flatnonzero((clip.masks == item + 1).any((0, 2))).max()
+            for item in np.flatnonzero(clip.objects["active"])
+        ]
+        assert min(lowest) >= clip.labels["floor"]
+        top, _, height, _ = clip.series["occluders"][26].T
+        assert set((top + height)[height > 0].tolist()) == {SIZES["height"] - 1}

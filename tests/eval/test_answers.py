@@ -243,3 +243,10 @@ def test_a_quote_that_is_not_closed_is_said(tmp_path, before):
 def test_a_score_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"--scores must be an existing file, got .*gone.csv \(nothing there\)"):
         read_scores(tmp_path / "gone.csv", named(3))
+
+
+def test_lines_of_a_table_that_name_no_aggregate_are_called_given(tmp_path):
+    names, path = named(1), tmp_path / "theirs.csv"
+    lines = [f"{name},{k},\n" for k, name in enumerate(names[0])]
+    path.write_text("".join(["film,plausibility,aggregate\n", *lines]))
+    assert list(read_scores(path, names)) == ["given"]

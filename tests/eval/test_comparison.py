@@ -15,6 +15,7 @@ from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.comparison_over_data import compare_over_data
 from videopred.eval.data_names import names_of, table_names
+from videopred.eval.intervals import over_clips
 from videopred.eval.scores import Scores
 from videopred.eval.settings import F1Config, Protocol
 
@@ -323,3 +324,20 @@ def test_short_names_tell_paths_apart():
     assert names_of(["/gru", "gru"]) == ["/gru", "gru"]
     with pytest.raises(ValueError, match="SCORES must be given once each, got a/b twice; leave one out"):
         names_of(["a/b", "a/b"])
+
+
+@pytest.mark.parametrize(("ours", "theirs"), list(permutations(("gru", "rims"))))
+def test_an_interval_rests_on_the_clips_of_the_row_that_has_a_value_in_the_fewest(ours, theirs):
+    tables = {"gru": scored(0), "rims": scored(1)}
+    tables["rims"].measurements["model"]["mse"]["mse"][4:] = np.nan
+    compared = compare(tables, relative_to=theirs)
+    found, row, other = compared.difference(ours, "mse"), compared.rows[ours], compared.rows[theirs]
+    drawn, others = row.drawn("mse"), other.drawn("mse")
+    assert (found.low, found.high) == pytest.approx(tuple(over_clips(drawn - others, 4)))
+    assert row.relative_to(other, "mse")[1:] == pytest.approx(tuple(over_clips(drawn / others, 4)))
+
+
+def test_trivial_rows_that_differ_by_rounding_alone_are_the_same():
+    tables = {"gru": scored(0), "rims": scored(1)}
+    tables["rims"].measurements["blank"]["mse"]["mse"] *= 1 + 1e-9
+    assert "blank" in compare(tables).rows

@@ -233,3 +233,10 @@ def test_an_interval_over_seeds_alone_says_nothing_of_other_clips(monkeypatch):
     monkeypatch.setattr(comparison, "over_clips", lambda drawn, *rest: over_clips(drawn.mean(keepdims=True), *rest))
     assert covered(*WORLDS["mostly clips"], monkeypatch) < 0.5
     assert covered(*WORLDS["both"], monkeypatch) < 0.9
+
+
+def test_what_must_be_known_of_one_seed_is_said_of_that_seed():
+    runs = np.ones((3, 9, 2))
+    runs[1, 1:] = np.nan
+    told = "MSE of gru (seed-1): a single clip has a value, so there is no interval"
+    assert compare({"gru": table(runs)}).remarks == [told]

@@ -94,6 +94,9 @@ def test_clips_that_have_a_value_together_alone_count():
         [True, False],
         [True, False],
     ]
+    measured = {"mse": values, "more": np.array([[0, 0], [np.nan, 0], [0, 0]])}
+    found = having_value(Deviation(make_metric("mse").config), measured)
+    assert found[:, 0].tolist() == [True, False, True], "all of a clip must be known"
 
 
 @pytest.mark.parametrize("name", ["mse", "f1", "recall"])

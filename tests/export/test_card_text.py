@@ -1,18 +1,21 @@
 """What a card says of a run: which experiment it was of, what it learned from, and where it is ahead."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from report_samples import scored
 from tiny_runs import tiny_model
 
+from videopred.amounts import size
 from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig
 from videopred.commands.experiments import record_of
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import ask
-from videopred.export.card_text import Described, _ahead, _experiment, _limits, _summary, ranges
+from videopred.export.card_text import Described, _ahead, _evaluate, _experiment, _limits, _summary, _training, ranges
 from videopred.models import build
 from videopred.settings import TrainingConfig
 from videopred.weights import Export
@@ -114,3 +117,54 @@ def test_a_card_says_how_many_frames_are_seen_at_once_if_several(stack, told):
     export = Export(settings.model_dump(mode="json"), {}, {})
     of: Any = Described("mine", export, build(model, (1, 24, 32)), None, "f00", [])
     assert f"\n| codec | `rnem`, channels 2 3, embedding 11{told} |\n" in _summary(of)
+
+
+@pytest.mark.parametrize(("kind", "width"), [(torch.float32, 4), (torch.float16, 2)])
+def test_a_card_counts_the_parameters_and_the_bytes_of_the_export(kind, width):
+    model = tiny_model("gru")
+    predictor = build(model, (1, 24, 32))
+    settings = RunConfig(model=model, film_shape=(1, 24, 32), training=TrainingConfig())
+    weights = {name: weight.detach().to(kind) for name, weight in predictor.named_parameters()}
+    of: Any = Described("mine", Export(settings.model_dump(mode="json"), {}, weights), predictor, None, "f00", [])
+    count = sum(weight.numel() for weight in weights.values())
+    inside = sum(weight.numel() for name, weight in weights.items() if name.startswith("core."))
+    assert 0 < inside < count
+    assert f"\n| parameters | {count:,}, of which {inside:,} are the core's |\n" in _summary(of)
+    assert f"\n| weights | {str(kind).removeprefix('torch.')}; {size(width * count)} |\n" in _summary(of)
+
+
+def test_a_card_says_how_long_the_model_learned_and_on_what():
+    training = TrainingConfig(updates=2, batch_size=4)
+    settings = RunConfig(model=tiny_model("gru"), film_shape=(1, 24, 32), training=training)
+    record = {"seconds": 70, "cpu_seconds": 125, "device": "cpu", "threads": 3}
+    clips: Any = SimpleNamespace(files=lambda: ["balls4.h5"], path="balls4.h5")
+    of: Any = Described("mine", Export(settings.model_dump(mode="json"), record, {}), None, clips, "f00", [])
+    told = "2 updates of 4 clips from seed 0, 1 min 10 s by the clock, 2 min 5 s of CPU time, on cpu, 3 threads. The"
+    assert next(_training(of)).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"), [(None, ()), ("a.h5", ()), ("runs/more.h5", ("--reference", "datasets/more.h5"))]
+)
+def test_the_command_for_scores_names_the_clips_that_calibrated_them(reference, words):
+    scores = replace(scored(model=([0.1], [10]), blank=([0.2], [9])), reference=reference)
+    clips: Any = SimpleNamespace(files=lambda: ["a.h5"], path="a.h5", parts={"test": 5})
+    of: Any = Described("mine", None, None, clips, scores.fingerprint, [scores])
+    told = _evaluate(of, scores)
+    assert told[:3] == ("evaluate", "models/mine.safetensors", "datasets/a.h5")
+    assert told[3:].count("--reference") == len(words) / 2
+    assert not words or told[-2:] == words
+
+
+def test_of_a_metric_by_which_no_trivial_row_has_a_value_nothing_is_claimed():
+    scores = scored(model=([0.1, 0.2], [9, 9]), blank=([0.3, 0.3], [np.nan] * 2), physics_oracle=([0.0] * 2, [99] * 2))
+    assert list(_ahead(scores)) == ["MSE: ahead of every trivial baseline at steps 1 to 2 of 2."]
+
+
+@pytest.mark.parametrize(("scenes", "unit"), [(None, "clips"), (np.array([0, 0, 1, 1, 2]), "scenes")])
+def test_a_card_says_whether_intervals_are_over_clips_or_scenes(scenes, unit):
+    settings = RunConfig(model=tiny_model("gru"), film_shape=(1, 24, 32), training=TrainingConfig())
+    scores = replace(scored(model=([0.1], [10]), blank=([0.2], [9])), scenes=scenes)
+    export = Export(settings.model_dump(mode="json"), {}, {})
+    of: Any = Described("mine", export, None, SimpleNamespace(frames=9), "bee", [scores])
+    assert f" Intervals are over {unit}. " in next(_limits(of))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import imageio.v3 as iio
+import numpy as np
 import pytest
 import torch
 from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_training
@@ -21,6 +22,8 @@ from videopred.eval.scores import load_scores
 from videopred.export import export_run
 from videopred.export.with_card import export_with_card
 from videopred.judging import evaluate
+from videopred.judging.drawing import views_of
+from videopred.rendering.film import film_frames
 from videopred.runs import list_runs
 from videopred.training.run import train
 
@@ -390,3 +393,12 @@ def test_the_command_says_what_it_wrote(place, capsys):
     assert json.loads(capsys.readouterr().out) == {
         "files": [f"shared/a{end}" for end in (".safetensors", ".md", ".gif")]
     }
+
+
+def test_the_film_of_a_card_is_the_first_test_clip_beside_its_prediction(place):
+    film = iio.imread(export_with_card(Path("models/mine"))[2], index=None)
+    clips, model = open_dataset("datasets/balls4.h5"), load_run("models/mine")
+    (view,) = views_of(model, clips, "test", [0], 4, 5)
+    drawn = film_frames(view, ("truth", "pred"), panel_px=144)
+    assert film.shape == drawn.shape
+    assert np.abs(film.astype(int) - drawn).mean() < 0.1, "but for the 256 colors of a GIF"

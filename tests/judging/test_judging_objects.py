@@ -16,10 +16,11 @@ from videopred.datasets.file_layout import record_of
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig, DatasetSettings
 from videopred.eval import OBJECT_METRICS, make_metric
+from videopred.eval.objects import Objects
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
 from videopred.judging.batches import Batch, Predicted, read_film
-from videopred.judging.objects import predicted_objects, true_objects
+from videopred.judging.objects import _seen_in_masks, predicted_objects, true_objects
 from videopred.judging.scoring import judge_rows
 from videopred.judging.tally import Tally
 
@@ -252,3 +253,12 @@ def test_a_sample_is_the_best_by_the_steps_of_which_something_can_be_said():
     counted = tally.measured_here[0].measured["position best of 2"]["count"]
     assert (counted[:, :5] > 0).all()
     assert (counted[:, 6:] == 0).all()
+
+
+def test_objects_that_no_mask_shows_are_not_there_whatever_their_places():
+    masks = torch.zeros(1, 3, 4, 5, dtype=torch.uint8)
+    masks[0, 1, 1, 2] = 1
+    found = _seen_in_masks(Objects(positions=torch.ones(1, 3, 2, 2, dtype=torch.float64), masks=masks))
+    assert found.positions.isnan().all(-1)[0].tolist() == [[False, True]] * 3
+    assert found.visibility[0, :, 0].tolist() == [0, 1, 0]
+    assert found.visibility[0, :, 1].isnan().all()

@@ -34,8 +34,9 @@ def stand_still(context: torch.Tensor, horizon: int) -> torch.Tensor:
         ("colored4", {}),
         ("crops2", {}),
         ("balls-sutskever", {}),
+        ("balls4", {"restitution": 0.7}),
     ],
-    ids=["exact", "rnem", "absent balls", "curtain", "colors", "fixed ball", "soft"],
+    ids=["exact", "rnem", "absent balls", "curtain", "colors", "fixed ball", "soft", "losing speed"],
 )
 def test_the_future_is_known(tmp_path, preset, changes, one_step):
     """All but a pixel or two at the edges of discs, where rounding of the stored states shows."""

@@ -243,7 +243,7 @@ def test_what_does_not_fit_is_named(build, message):
         ),
         (
             lambda: Layer(CoreSettings(), 5),
-            r"core must be a name or settings, got CoreSettings\(\); .* MODULE:CLASS for",
+            r"core must be a name or settings, got CoreSettings\(\); .* MODULE:CLASS",
         ),
         (lambda: Layer("gru", 5.0), "input_size must be a whole number, got 5.0"),
         (lambda: make("gru")([[[1.0]]]), "inputs must be a tensor, got list; make one"),

@@ -65,3 +65,9 @@ def test_modules_of_a_higher_layer_go_on_in_number_and_colour_where_the_lower_en
     plot = activity_figure(panels, CONTEXT).axes[-1]
     assert [label.get_text() for label in plot.get_yticklabels()] == ["3", "4"]
     np.testing.assert_array_equal(np.asarray(plot.images[0].get_array())[:, 1], OBJECT_COLORS[3:5])
+
+
+def test_bands_are_of_object_files_where_one_says_which_schema_was_chosen():
+    chosen = active(1) | {"schema": np.zeros((1 + STEPS, MODULES))}
+    for panels, word in ((active(1), "module"), (chosen, "object file")):
+        assert {plot.get_ylabel() for plot in activity_figure(panels, CONTEXT).axes} == {word}

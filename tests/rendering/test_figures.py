@@ -9,6 +9,7 @@ from matplotlib.colors import to_rgb
 from user_styles import in_style
 from view_samples import CONTEXT, FRAMES, MODULES, trace, view
 
+from videopred import palette
 from videopred.palette import INK, MARK, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES
 from videopred.rendering.canvas import figure_bytes, hue
@@ -174,7 +175,9 @@ def test_seven_schemata_are_all_named_within_the_figure():
 def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
     chance = np.random.default_rng(0)
     films = chance.integers(0, 256, (2, frames, 12, 20, 1), np.uint8)
-    plots = strip_figure([ClipView(CONTEXT, *films)]).axes
+    figure = strip_figure([ClipView(CONTEXT, *films)])
+    plots = figure.axes
+    assert figure.get_suptitle().endswith("; red: step 10") == marked
     red = [plot for plot in plots if to_rgb(plot.spines["left"].get_edgecolor()) == tuple(c / 255 for c in MARK)]
     assert [(plot.get_title(), plot.get_xlabel()) for plot in red] == ([(str(CONTEXT + 10), "10")] if marked else [])
     assert len(plots) <= COLUMNS
@@ -375,3 +378,68 @@ def test_a_figure_is_as_large_as_it_says():
     content = figure_bytes(activation([view()]), "png")
     width = int.from_bytes(content[16:20], "big")
     assert width == 7 * 150
+
+
+def test_the_strip_says_of_every_frame_whether_it_was_given():
+    plots = strip_figure([view()]).axes
+    steps = range(1, FRAMES - CONTEXT + 1)
+    assert [plot.get_xlabel() for plot in plots] == ["given"] * CONTEXT + [str(step) for step in steps]
+    borders = [to_rgb(plot.spines["left"].get_edgecolor()) for plot in plots]
+    assert borders == [hue(palette.CONTEXT)] * CONTEXT + [hue(palette.ROLLOUT)] * len(steps)
+
+
+def test_the_strip_of_a_film_without_step_10_shows_the_first_frame_of_the_rollout():
+    films = np.zeros((2, 13, 12, 20, 1), np.uint8)
+    assert "1" in [plot.get_xlabel() for plot in strip_figure([ClipView(5, *films)]).axes]
+
+
+def test_the_words_over_a_strip_say_what_stands_where():
+    colored = ClipView(CONTEXT, *np.zeros((2, FRAMES, 12, 20, 3), np.uint8))
+    figures = [strip_figure([one]) for one in (view(), colored, colored._replace(beside=[colored]))]
+    assert [figure.get_suptitle().partition("; ")[2] for figure in (*figures, active_strips([complete()]))] == [
+        "truth in blue over the prediction",
+        "upper row the truth, lower row the prediction",
+        "predictions below the truth",
+        "truth in blue over the prediction, strips of active modules grey",
+    ]
+
+
+def test_the_legend_of_schemata_has_their_colors():
+    (legend,) = schema_use([view()]).legends
+    found = {
+        text.get_text(): to_rgb(patch.get_facecolor())
+        for text, patch in zip(legend.get_texts(), legend.get_patches(), strict=True)
+    }
+    assert found == {f"schema {k}": hue(SCHEMA_COLORS[k]) for k in range(4)}
+
+
+def test_errors_are_drawn_from_that_of_nothing_silenced():
+    errors = (0.3, 0.5, 0.1, 0.3)
+    dots = masked_out([view(error=error) for error in errors]).axes[1]
+    assert set(dots.lines[0].get_xdata()) == {errors[0]}
+    for row, (line, error) in enumerate(zip(dots.collections[0].get_segments(), errors, strict=True)):
+        np.testing.assert_allclose(line, [(errors[0], row), (error, row)])
+
+
+def test_what_is_silenced_is_called_what_it_is_in_letters_that_are_seen_on_its_shares():
+    for happened, word in ((trace(), "object file"), ({"active": trace()["active"]}, "module")):
+        plot = masked_out([view(trace=happened, error=0.1)] * (MODULES + 1)).axes[0]
+        assert plot.get_xlabel() == word
+    alone = masked_out([view(trace={"active": np.full((FRAMES, 1), share)}, error=0.1) for share in (0.8, 0.6)]).axes[0]
+    assert [text.get_color() for text in alone.texts] == [hue(palette.PAGE), (0, 0, 0)]
+
+
+def test_frames_along_are_whole_numbers_of_short_clips_too():
+    short = view(trace={"active": trace()["active"][:3]})._replace(context=1)
+    assert all(place % 1 == 0 for place in activation([short]).axes[0].get_xticks())
+
+
+def test_each_layer_that_reads_the_one_above_has_a_panel_of_its_name():
+    one = brims_view()
+    happened = {
+        name.replace("layer0", f"layer{layer}"): values
+        for layer in (0, 1)
+        for name, values in list(one.trace.items())[:2]
+    }
+    plots = top_down([one._replace(trace=happened)]).axes
+    assert [plot.get_title("left") for plot in plots] == ["layer 0", "layer 1"]

@@ -232,3 +232,11 @@ def test_frames_and_steps_of_the_rollout_are_counted_from_1(monkeypatch):
     frames, steps = sorted({label.y for label in labels if label.text.isdigit()})
     for y, numbers in ((frames, range(1, 8)), (steps, range(1, 5))):
         assert [label.text for label in labels if label.y == y and label.text.isdigit()] == list(map(str, numbers))
+
+
+def test_a_strip_has_a_line_over_what_was_given_and_one_over_what_was_predicted():
+    lines = strip(view_of(*films()), ("truth",))[TOP - 70]
+    given, imagined = (np.flatnonzero((lines == color).all(-1)) for color in (CONTEXT, ROLLOUT))
+    for columns, frames in ((given, 3), (imagined, 4)):
+        assert len(columns) == np.ptp(columns) + 1 == frames * 6 * WIDTH + (frames - 1) * GAP
+    assert given[-1] < imagined[0]

@@ -242,3 +242,8 @@ def test_lines_are_told_by_their_dashes_on_paper_without_colours():
 def test_a_raster_is_read_aloud_band_by_band(values, chosen, said):
     svg = raster("active", np.array(values), 2, chosen=chosen, first=4, word="file")
     assert f'aria-label="active over frames 2 to 4, where the rollout begins after frame 2. {said}"' in svg
+
+
+def test_steps_of_which_nothing_is_known_are_not_counted_aloud():
+    chosen = np.array([[np.nan], [0], [0], [1]])
+    assert 'module 0: mostly 0, in 2 of 3"' in raster("schema", chosen, 1, chosen=True)

@@ -272,6 +272,8 @@ def test_a_machine_whose_name_leads_the_others_to_themselves(monkeypatch, addres
     monkeypatch.setenv("SLURM_STEP_TASKS_PER_NODE", "1(x2)")
     with pytest.raises(ValueError, match=message):
         check_compute(settings, compute, torch.device("cpu"))
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    check_compute(settings, compute, torch.device("cuda"))  # whose processes meet in another way
     with monkeypatch.context() as one:  # where none is asked for its address
         one.setenv("SLURM_STEP_TASKS_PER_NODE", "2")
         check_compute(settings, ComputeConfig(devices=2), torch.device("cpu"))

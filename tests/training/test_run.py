@@ -225,3 +225,14 @@ def test_it_lets_go_of_the_data(data, tmp_path):
 
 def _open_h5_files() -> list[str]:
     return [h5py.h5f.get_name(file).decode() for file in h5py.h5f.get_obj_ids(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE)]
+
+
+def test_the_last_update_is_logged_wherever_it_falls(data, tmp_path):
+    """With a loss of its own, which is that of a run that is logged at each update."""
+    losses = []
+    for every in (1, 2):
+        training = tiny_training(updates=3, validate_every=every)
+        run = train(data, tiny_model(), training, out=tmp_path / f"{every}", device="cpu")
+        with (run / "logs" / "metrics.csv").open() as file:
+            losses.append({row["update"]: row["train_bce"] for row in csv.DictReader(file) if row["train_bce"]})
+    assert losses[1] == {update: losses[0][update] for update in ("2", "3")}

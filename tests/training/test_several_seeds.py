@@ -206,6 +206,16 @@ def test_one_time_limit_holds_for_all_seeds(data, tmp_path, monkeypatch):
     assert seconds == 8
 
 
+def test_seeds_that_are_gone_on_with_have_the_time_limit_that_they_began_with(data, tmp_path):
+    """It counts anew, unless another is given."""
+    out, how = tmp_path / "runs", {"watch": UNDRAWN, "device": "cpu"}
+    compute, three = ComputeConfig(time_limit="0s"), tiny_training(updates=3)
+    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 1 of 3 updates are done"):
+        train_seeds(data, [4, 5], tiny_model("gru"), three, compute=compute, out=out, **how)
+    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 2 of 3 updates are done"):
+        resume_seeds(out, **how)
+
+
 def test_a_signal_that_comes_too_late_for_one_seed_stops_before_the_next(data, tmp_path, monkeypatch):
     """In the last look of the first seed, after which it has nothing left to learn."""
     plain, out = Learner.validation_step, tmp_path / "runs"

@@ -353,6 +353,15 @@ def test_the_time_limit_stops_after_an_update(data, tmp_path):
     assert equal(weights(tmp_path / "run"), weights(straight))
 
 
+def test_the_time_limit_counts_from_when_training_begins(data, tmp_path, monkeypatch):
+    """Reading the clips does not count."""
+    order: list[str] = []
+    monkeypatch.setattr("videopred.training.run.check_memory", lambda *anything: order.append("clips are there"))
+    monkeypatch.setattr("videopred.training.run.TimeLimit", lambda limit: order.append("counts") or TimeLimit(limit))
+    train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+    assert order == ["clips are there", "counts"]
+
+
 def test_time_limits():
     ticks = iter([9000.0, 9000.0 + 5399, 9000.0 + 5400])
     signs = StopSigns(TimeLimit("1.5h", clock=lambda: next(ticks)), several=False)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from lightning.pytorch.loggers import TensorBoardLogger
-from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
+from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_data, tiny_model, tiny_training
 from training_runs import Terminal, learner
 from user_styles import in_style
 
@@ -54,6 +54,13 @@ def test_who_watches_and_how_much_passes(data, tmp_path, progress, profile):
             assert (one.updates, one.frames) == (5, 2 * FRAMES)
         if isinstance(one, Profile):
             assert (one.path, one.frames, one.pieces) == (tmp_path / "profile.json", 4 * FRAMES, 2)
+
+
+def test_the_first_16_validation_clips_are_watched(tmp_path):
+    file, training = ClipFile(tiny_data(tmp_path / "many", {"train": 4, "validation": 19})), tiny_training()
+    clips_watched, *_ = watchers(WatchConfig(), tmp_path, TrainingClips(file, training), training, progress=False)
+    assert isinstance(clips_watched, WatchClips)
+    np.testing.assert_array_equal(clips_watched.frames, file.read_frames("validation", 0, 16))
 
 
 @pytest.mark.parametrize("name", LOGGERS)

@@ -82,10 +82,8 @@ class Scores:
 
     def __repr__(self) -> str:
         rows, metrics = ", ".join(self.measurements), ", ".join(self.metrics)
-        frames = f"{self.protocol.context} + {self.protocol.horizon} frames"
-        return (
-            f"<{type(self).__name__} of {rows} by {metrics}: {frames} of {counted(self.clips, 'clip')} of {self.file}>"
-        )
+        asked = f"{self.protocol.context} + {self.protocol.horizon} frames of {counted(self.clips, 'clip')}"
+        return f"<{type(self).__name__} of {rows} by {metrics}: {asked} of {self.file}>"
 
     @property
     def clips(self) -> int:
