@@ -284,7 +284,8 @@ def test_tables_hold_every_row_and_span():
         (row, steps) for row in ("gru", "rims", "blank") for steps in ("1", "3")
     ]
     found = compared.difference("rims", "mse", 1)
-    assert float(lines[2]["difference"]) == found.difference
+    ends = ("difference", "difference low", "difference high")  # low and high alone are ends of a value's interval
+    assert [float(lines[2][end]) for end in ends] == [found.difference, found.low, found.high]
     assert compared.to_dict()["rows"]["rims"]["mse"]["1"]["low"] == found.low
 
 

@@ -150,8 +150,8 @@ class Comparison:
 
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""
-        heads = ["row", "relative to", "metric", "steps", "value", "difference", "low", "high", "relative error"]
-        heads += ["seeds", "deviation over seeds"]
+        heads = ["row", "relative to", "metric", "steps", "value", "difference", "difference low", "difference high"]
+        heads += ["relative error", "seeds", "deviation over seeds"]
         lines = [
             [row, self.relative_to, column, steps, *self.difference(row, column, steps)]
             for row in self.rows

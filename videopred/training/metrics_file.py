@@ -68,7 +68,7 @@ class MetricsFile(Logger):
             if columns != self._columns:
                 self._write(read_metrics(self.path), columns)
             with told_of(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
-                csv.DictWriter(file, self._columns).writerows(rows)
+                csv.DictWriter(file, self._columns, lineterminator="\n").writerows(rows)
             self._waiting = []
         except PermissionError:
             pass
@@ -80,7 +80,7 @@ class MetricsFile(Logger):
             with told_of(self.path), self.path.open("ab"):  # is refused at once, where replacing would be tried again
                 pass
         with whole_file(self.path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, columns)
+            writer = csv.DictWriter(file, columns, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
         self._columns = columns
