@@ -137,6 +137,9 @@ def test_a_title_breaks_no_word_that_a_line_has_room_for():
     figure = draw_curves({"MSE": ScorePanel({"a": Curve(line, line, line)}, False)}, title=" ".join(words))
     assert figure.get_suptitle().split() == words
     assert "\n" in figure.get_suptitle()
+    name = "error relative to rims-balls4-lstm-hour, mean of 35 steps"
+    title = draw_curves({name: ScorePanel({"a": Curve(line, line, line)}, False)}).axes[0].get_title("left")
+    assert title.split()[: len(name.split())] == name.split()
 
 
 @pytest.mark.parametrize("sign", [1, -1])

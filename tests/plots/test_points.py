@@ -60,6 +60,7 @@ def test_points_are_joined_only_where_data_sets_are_in_an_order():
     assert apart["gru"].get_linestyle() == "None"
     assert together["gru"].get_linestyle() == "-"
     assert np.isnan(apart["blank"].get_xdata()).sum() == 3, "levels with gaps"
+    assert apart["blank"].get_zorder() < min(apart["gru"].get_zorder(), apart["rims"].get_zorder()), "hides no mark"
     np.testing.assert_allclose(together["blank"].get_xydata(), [[0, 4.0], [1, 4.1], [2, 4.2]])
 
 

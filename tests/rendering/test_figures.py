@@ -106,11 +106,19 @@ def test_positions_stand_above_the_modules_of_the_same_frame():
         assert plot.get_xlim() == raster.get_xlim() == (0.5, FRAMES + 0.5)
         assert plot.lines[2].get_xdata()[0] == CONTEXT + 0.5
         assert plot.lines[0].get_linestyle() != plot.lines[1].get_linestyle(), "in grey, colours are alike"
-    assert [line.get_label() for line in across.lines[:2]] == ["ball 1", "ball 2"]
+    assert [line.get_label() for line in across.lines[:2]] == ["object 1", "object 2"]
     assert [plot.get_ylabel() for plot in (across, down)] == ["x, px", "y, px"]
     assert across.get_ylim() == (0, 20)
     assert down.get_ylim() == (12, 0)
     np.testing.assert_array_equal(cells_of(raster), cells_of(activation([there]).axes[0]))
+
+
+def test_objects_that_are_absent_are_not_named():
+    positions = np.full((FRAMES, 3, 2), 5.0)
+    positions[:, 1] = np.nan
+    positions[2:, 2] = np.nan  # leaves
+    across, _, _ = activation_and_positions([view(truths={"positions": positions})]).axes
+    assert [text.get_text() for text in across.figure.legends[0].get_texts()] == ["object 1", "object 3"]
 
 
 def test_schemata_are_coloured_and_their_shares_add_up():

@@ -187,6 +187,9 @@ def test_masks_mix_the_colours_of_their_modules():
 def test_the_caption_of_a_panel_stays_beside_the_numbers_of_many_modules():
     """Words in a legend stand in place of a caption; numbers do not, even those of two digits."""
     masks = draw("masks", view(trace={"masks": np.full((FRAMES, 11, HEIGHT, WIDTH), 1 / 11)}), SCALE)
+    swapped = masks._replace(caption="changed, 1 for 3, from step 3", swatches=())
+    assert [line.caption for line in headings(swapped, 1000)] == ["changed, 1 for 3, from step 3"]
+    assert [line.caption for line in headings(swapped, 100)] == ["changed", "1 for 3", "from step 3"]
     assert [(line.caption, len(line.swatches)) for line in headings(masks, 1000)] == [("masks", 11)]
     assert [(line.caption, len(line.swatches)) for line in headings(masks, 100)] == [("masks", 0), ("", 11)]
     assert [(line.caption, len(line.swatches)) for line in headings(draw("diff", view(), SCALE), 9)] == [

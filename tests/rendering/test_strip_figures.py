@@ -48,6 +48,21 @@ def test_names_of_several_models_stand_clear_of_each_other_and_of_the_edge():
     assert all(box.x1 <= plot.get_window_extent().x0 for box, plot in zip(boxes, figure.axes[::FRAMES], strict=True))
 
 
+def test_all_of_a_frame_is_seen_within_its_border():
+    """Whose lines lie half to either side of where they are; and in PDF and SVG as it is, not resampled."""
+    films = np.random.default_rng(0).integers(0, 256, (2, 30, 12, 20, 1), np.uint8)
+    plots = strip_figure([ClipView(CONTEXT, *films)]).axes
+    widths = set()
+    for plot in plots:
+        for spine in plot.spines.values():
+            where, by = spine.get_position()
+            assert where == "outward"
+            assert 0 < spine.get_linewidth() / 2 - by < 0.5, "points of 72 to the inch"
+            widths.add(spine.get_linewidth())
+        assert plot.images[0].get_interpolation() == "none"
+    assert len(widths) == 2
+
+
 @pytest.mark.parametrize(("frames", "marked"), [(30, True), (12, False)])
 def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
     chance = np.random.default_rng(0)

@@ -93,11 +93,16 @@ def _add_legend(figure: Figure, free: tuple[int, int, int] | None) -> None:
     figure.legend(handles, labels, loc="outside right upper", **look)
 
 
+def _wrapped(title: str, width: int) -> list[str]:
+    """Its lines, in which names of models with hyphens stay whole."""
+    return wrap(title, width, break_on_hyphens=False)
+
+
 def _in_even_lines(title: str, width: int) -> str:
     """A title in as few lines as it needs, about as long as each other, so that no word stands alone."""
-    needed, longest = len(wrap(title, width)), max(map(len, title.split()), default=1)
+    needed, longest = len(_wrapped(title, width)), max(map(len, title.split()), default=1)
     widths = range(min(longest, width), width + 1)  # none that would break a word
-    return "\n".join(next(lines for to in widths if len(lines := wrap(title, to)) <= needed))
+    return "\n".join(next(lines for to in widths if len(lines := _wrapped(title, to)) <= needed))
 
 
 def _draw(plot: Any, panel: ScorePanel, marks: Sequence[int]) -> None:

@@ -72,4 +72,4 @@ def _draw_levels(plot: Any, name: str, values: np.ndarray, look: Look, joined: b
     if not joined:  # from the left end of a room to its right end, and a gap
         places = (places[:, None] + [-0.4, 0.4, np.nan]).ravel()
         values = values.repeat(3)
-    plot.plot(places, values, **look._asdict(), label=literal(name))
+    plot.plot(places, values, **look._asdict(), zorder=1.5, label=literal(name))  # below the marks of models

@@ -76,7 +76,7 @@ def cells(plot: Any, colors: np.ndarray) -> None:
     """Paint (K, T, 3) uint8 as cells with a gap between bands: row k at y = k, column t at frame t + 1."""
     bands, frames = colors.shape[:2]
     edges = (0.5, frames + 0.5, bands - 0.5, -0.5)
-    plot.imshow(colors, aspect="auto", interpolation="nearest", extent=edges)
+    plot.imshow(colors, aspect="auto", interpolation="none", extent=edges)
     for band in range(1, bands):
         plot.axhline(band - 0.5, color="white", linewidth=2)
     plot.set_yticks(range(bands))

@@ -133,7 +133,7 @@ def headings(panel: Panel, wide: int) -> list[Heading]:
     """What stands above a panel: its model if there are several, then what it shows and the colours that are named.
 
     Several colours with words for names say what it shows; others have a line of their own if they need it. Many words
-    stand in two lines.
+    stand in two lines, and so does what is said in several parts.
 
     Args:
         panel: what is drawn.
@@ -144,6 +144,8 @@ def headings(panel: Panel, wide: int) -> list[Heading]:
     lines = [line]
     if line.width > wide and line.caption and line.swatches:
         lines = [Heading(line.caption), Heading("", line.swatches)]
+    elif line.width > wide + 2 * BORDER and not line.swatches:
+        lines = [Heading(part) for part in line.caption.split(", ")]
     elif line.width > wide + 2 * BORDER and len(line.swatches) > _WORDS:
         half = -(-len(line.swatches) // 2)
         lines = [Heading("", line.swatches[:half]), Heading("", line.swatches[half:])]

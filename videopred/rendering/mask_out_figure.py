@@ -27,7 +27,7 @@ def masked_out(views: Sequence[ClipView]) -> Figure:
     plot, dots = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [width, 1.8]})
     dark, light = np.array(INK), np.array(PAGE)
     colors = shares[..., None] * dark + (1 - shares[..., None]) * light
-    plot.imshow(colors.round().astype(np.uint8), aspect="auto", interpolation="nearest")
+    plot.imshow(colors.round().astype(np.uint8), aspect="auto", interpolation="none")
     for (row, column), share in np.ndenumerate(shares):
         ink = hue(PAGE if share > 0.7 else (0, 0, 0))  # the ink of other words would be too pale on grey
         plot.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=SMALL, color=ink)

@@ -30,8 +30,8 @@ COLUMNS = 11
 """Most frames of a strip; of the papers' clips these are every fifth in RIMs, figure 6, and every third in 7 and 9."""
 _WIDE = 7.0
 """Width of a figure, inches."""
-_BALL_LINES = ("-", "--", ":", "-.")
-"""Of balls, since in grey their colours are much alike; seven colours and four lines repeat together after 28."""
+_LINES = ("-", "--", ":", "-.")
+"""Of objects, since in grey their colours are much alike; seven colours and four lines repeat together after 28."""
 _LIT = 90
 """Grey of a dark pixel in the strip of an active module."""
 
@@ -95,18 +95,19 @@ def _stills(
     for (row, column), plot in np.ndenumerate(plots):
         t = shown[column]
         step = t + 1 - view.context
-        plot.imshow(films[row][t], interpolation="nearest")
+        plot.imshow(films[row][t], interpolation="none")  # others resample it, in PDF and SVG as well
         plot.set_xticks([])
         plot.set_yticks([])
+        color, thick = (MARK, 3.0) if t == marked else (CONTEXT if step < 1 else ROLLOUT, 1.5)
         if row == 0:
-            plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=3)
+            plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=1.5 + thick)
         if names and column == 0:
             plot.set_ylabel(literal(names[row]), rotation=0, ha="right", va="center", fontsize=SMALL, color=hue(INK))
         if row == len(films) - 1:
             plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
-        plot.spines[:].set(color=hue(CONTEXT if step < 1 else ROLLOUT), linewidth=1.5)
-        if t == marked:
-            plot.spines[:].set(color=hue(MARK), linewidth=3.0)
+        plot.spines[:].set(color=hue(color), linewidth=thick)
+        for spine in plot.spines.values():
+            spine.set_position(("outward", thick / 2 - 0.4))  # around the frame; a bit on it, or gaps of a pixel remain
     figure.suptitle(f"frame above, rollout step below; {words}", fontsize=SMALL, color=hue(INK))
     return figure
 
@@ -121,7 +122,7 @@ def activation(views: Sequence[ClipView]) -> Figure:
 
 
 def activation_and_positions(views: Sequence[ClipView]) -> Figure:
-    """Where the balls were, above which modules were active.
+    """Where the objects were, above which modules were active.
 
     Source: after RIMs, figure 6. Where modules see all of the frame, what is compared is the time at which something
     happens.
@@ -134,15 +135,15 @@ def activation_and_positions(views: Sequence[ClipView]) -> Figure:
     heights = [1.1, 1.1, 0.24 * modules]
     across, down, raster = figure.subplots(3, 1, sharex=True, gridspec_kw={"height_ratios": heights})
     for axis, (plot, size) in enumerate(((across, view.truth.shape[2]), (down, view.truth.shape[1]))):
-        for number in range(positions.shape[1]):
-            color, style = hue(OBJECT_COLORS[number % len(OBJECT_COLORS)]), _BALL_LINES[number % len(_BALL_LINES)]
-            name = None if axis else f"ball {number + 1}"
+        for number in np.flatnonzero(~np.isnan(positions).all((0, 2))).tolist():  # absent ones have no line
+            color, style = hue(OBJECT_COLORS[number % len(OBJECT_COLORS)]), _LINES[number % len(_LINES)]
+            name = None if axis else f"object {number + 1}"
             plot.plot(frames, positions[:, number, axis], color=color, linestyle=style, linewidth=2, label=name)
         dress(plot, y="xy"[axis] + ", px")
         plot.set_ylim(0, size)
         frames_along(plot, len(frames), view.context)
     down.invert_yaxis()  # rows are counted downwards
-    across.set_title("true positions of the balls", fontsize=LETTERS, loc="left", color=hue(INK))
+    across.set_title("true positions of the objects", fontsize=LETTERS, loc="left", color=hue(INK))
     figure.legend(loc="outside upper right", ncols=4, fontsize=SMALL, frameon=False, labelcolor=hue(INK))
     _paint_active(raster, layers, view.context)
     return figure
