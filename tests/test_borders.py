@@ -36,6 +36,7 @@ ROOMS: dict[str, set[str]] = {
     "check_path": {"check", "run_files", "spelling", "systems", "typed_commands"},
     "run_files": set(),
     "run_record": {"check", "files", "run_files"},
+    "differing": {"run_files"},
     "spelling": {"run_files"},
     "child_process": {"check"},
     "frames": {"amounts", "check"},
@@ -65,7 +66,7 @@ ROOMS: dict[str, set[str]] = {
     "rendering": SHARED | {"palette", "pictures", "models", "rendering"},
     "slurm": set(),
     "processes": {"check", "slurm"},
-    "runs": SHARED | {"eval", "spelling", "training", "weights"},
+    "runs": SHARED | {"differing", "eval", "spelling", "training", "weights"},
     "weights": SHARED,
     "checkpoint": SHARED | {"device", "models", "weights"},
     "export": SHARED
@@ -80,7 +81,7 @@ ROOMS: dict[str, set[str]] = {
     "surprise": SHARED | {"datasets", "eval", "rollout", "checkpoint", "device", "runs"},
     "report": SHARED
     | {"datasets", "eval", "rendering", "checkpoint", "device", "pictures", "training", "judging", "weights"}
-    | {"command_lines", "plots", "report"},
+    | {"command_lines", "differing", "plots", "report"},
     "demo": SHARED | {*SHELVES, "rendering", "checkpoint", "device", "training", "judging"},
     "doctor": SHARED | {"device", "eval", "self_test"},
     "self_test": SHARED | {"datasets", "models", "checkpoint", "training", "judging"},
@@ -197,6 +198,7 @@ LIGHT = {
     "",
     "check",
     "check_path",
+    "differing",
     "explaining",
     "files",
     "interrupt",

@@ -19,7 +19,7 @@ from tiny_runs import files_of
 from videopred import runs
 from videopred.eval.text import aligned_lines
 from videopred.export import export_run
-from videopred.files import write_json
+from videopred.files import read_json, write_json
 from videopred.runs import Run, how_far, list_runs, table
 from videopred.systems import home_of_processes
 
@@ -105,7 +105,17 @@ def test_states(tmp_path, dead, state, idle, record, shown):
 def test_what_is_said_of_a_run(tmp_path):
     make_run(tmp_path / "a", updates=2, seconds=4000.5, cpu_seconds=7000.0)
     times = (4000.5, 7000.0, 50.0)
-    told = Run(str(tmp_path / "a"), "finished", 2, 2, 190.25, 260.75, *times, kind_of_loss="bce")
+    told = Run(
+        str(tmp_path / "a"),
+        "finished",
+        2,
+        2,
+        190.25,
+        260.75,
+        *times,
+        kind_of_loss="bce",
+        settings=read_json(tmp_path / "a" / "settings.json"),
+    )
     assert look(tmp_path)["a"] == told
 
 
@@ -325,7 +335,32 @@ def test_the_command(tmp_path, monkeypatch, capfd):
     assert run("runs models --json") == 0
     (told,) = json.loads(capfd.readouterr().out)["runs"]
     assert (told["path"], told["state"], told["validation"], told["scores"]) == ("models/a", "finished", 260.75, {})
+    assert told["settings"] == read_json(Path("models/a/settings.json"))
     assert files_of(Path("models")) == before
+
+
+def test_settings_by_which_runs_differ_stand_beside_what_came_of_them(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    settings = read_json(make_run(Path("models/a")) / "settings.json")
+    for name, updates in (("b", 30), ("damaged", 7)):
+        run_folder, learning = make_run(Path("models") / name), settings["training"] | {"updates": updates}
+        write_json(run_folder / "settings.json", settings | {"training": learning})
+    (Path("models/damaged/run.json")).unlink()
+    assert run("runs --settings") == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "run       updates  validation",
+        "models/a        2      260.75",
+        "models/b       30      260.75",
+    ]
+    write_json(Path("models/b/settings.json"), settings)
+    for words, told in (
+        ("models", "all runs have the same settings\n"),
+        ("models/a", "there are fewer than two runs\n"),
+    ):
+        assert run(f"runs {words} --settings") == 0
+        assert capfd.readouterr().out == told
+    assert run("runs --settings --json") == 2
+    assert "--settings must be left out with --json, got both" in capfd.readouterr().err
 
 
 def test_losses_that_are_not_finite_are_told_and_null_in_json(tmp_path, capfd):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from videopred import check, check_path
 from videopred.amounts import duration
+from videopred.differing import differing
 from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.text import aligned_lines
 from videopred.files import read_json
@@ -55,6 +56,8 @@ class Run(NamedTuple):
     """Why it is damaged."""
     kind_of_loss: str = ""
     """What its losses are, such as bce."""
+    settings: Mapping[str, Any] = {}
+    """What was asked for, as in its settings.json."""
 
 
 def run_stamp(run: Path) -> str | None:
@@ -115,10 +118,24 @@ def table(runs: list[Run]) -> str:
     return aligned_lines(lines, left=(0, 1, len(heads) - 1))
 
 
+def settings_table(runs: list[Run]) -> str:
+    """Plain text for a terminal: the settings by which runs differ, and their lowest validation losses."""
+    sound = [run for run in runs if run.settings]
+    found = differing({run.path: run.settings for run in sound})
+    if not found:
+        return "all runs have the same settings" if len(sound) > 1 else "there are fewer than two runs"
+    paths, validation = [run.path for run in sound], [_loss(run.validation) for run in sound]
+    return aligned_lines([("run", *found, "validation"), *zip(paths, *found.values(), validation, strict=True)])
+
+
+def _loss(loss: float | None) -> str:
+    return "" if loss is None else f"{loss:.6g}"
+
+
 def _lines(run: Run) -> Iterator[tuple[str, ...]]:
     done = "?" if run.updates is None else str(run.updates)
     updates = "" if run.asked is None else f"{done}/{run.asked}"
-    losses = ["" if loss is None else f"{loss:.6g}" for loss in (run.loss, run.validation)]
+    losses = [_loss(run.loss), _loss(run.validation)]
     losses[0] = f"{run.kind_of_loss} {losses[0]}" if losses[0] and run.kind_of_loss else losses[0]
     times = ["" if time is None else duration(time) for time in (run.seconds, run.cpu_seconds, run.idle)]
     said = [
@@ -174,6 +191,7 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             cpu_seconds=_number(record, "cpu_seconds"),
             idle=max(0.0, now - written),
             scores=_scores({run_name(path): stamp_of(record)}, scores),
+            settings=settings,
         )
     except (ValueError, KeyError, TypeError, AttributeError, OSError, OverflowError) as error:
         problem = f"no {error}" if isinstance(error, KeyError) else str(error)

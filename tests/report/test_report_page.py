@@ -76,6 +76,13 @@ def test_runs_are_compared_on_the_first_data_that_all_were_scored_on(two):
     assert "shaded 95 % interval over clips (bootstrap, widened by Student's t)" in page.text
 
 
+def test_settings_by_which_runs_differ_stand_side_by_side(two):
+    assert "Settings by which they differ" not in page_of(two, "one", "other").text
+    made_up_run(two / "third", LOG, model={"core": {"kind": "gru", "units": 7}, "own": True})
+    text = page_of(two, "one", "third", overwrite=True).text
+    assert "Settings by which they differ core.units one 5 third 7" in text
+
+
 def test_scores_that_are_filed_elsewhere_are_told_once(two):
     scored(**ONE).save(two / "eval" / "one" / "short")
     page = page_of(two, "one")

@@ -5,13 +5,13 @@ import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import imageio.v3 as iio
 import lightning.pytorch.loggers
 import pytest
 import torch
-from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.loggers import Logger
 from slow_proofs import slow
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import FRAMES, no_file_longer_than, tiny_model, tiny_training
@@ -109,18 +109,36 @@ def test_being_watched_changes_nothing(data, tmp_path, core):
 # --- other loggers -----------------------------------------------------------------------------------------
 
 
-class Recorded(CSVLogger):
+class Recorded(Logger):
     """Stands for a logger of a service: keeps what it was made with and what it was told."""
 
-    made: dict[str, Any]
-    told: list[dict[str, float]]
+    name, version = "service", 0
+    made: ClassVar[list[dict[str, Any]]] = []
+    settings: ClassVar[list[dict[str, Any]]] = []
+    told: ClassVar[list[dict[str, float]]] = []
+    ended: ClassVar[list[int]] = []
 
     def __init__(self, **arguments: Any):
-        super().__init__(arguments["save_dir"], name="service")
-        type(self).made, type(self).told = arguments, []
+        self.made.append(arguments)
+        self.experiment = sys.modules["wandb"].run or SimpleNamespace(
+            finish=lambda exit_code: self.ended.append(exit_code)
+        )
+
+    def log_hyperparams(self, params: dict[str, Any]) -> None:
+        self.settings.append(params)
 
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         self.told.append(metrics)
+
+
+@pytest.fixture
+def recorded(monkeypatch) -> type[Recorded]:
+    """In the place of Lightning's logger for wandb, of which no run is open."""
+    for kept in (Recorded.made, Recorded.settings, Recorded.told, Recorded.ended):
+        kept.clear()
+    monkeypatch.setattr(lightning.pytorch.loggers, "WandbLogger", Recorded)
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(run=None))
+    return Recorded
 
 
 def test_a_logger_is_named_once():
@@ -128,17 +146,54 @@ def test_a_logger_is_named_once():
         WatchConfig(logger=("wandb", "mlflow", "wandb"))
 
 
-def test_other_loggers_hear_what_is_logged(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(lightning.pytorch.loggers, "WandbLogger", Recorded)
-    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace())
-    train(data, tiny_model(), LEARNING, watch=WatchConfig(logger=("wandb",)), out=tmp_path / "mine", device="cpu")
-    assert Recorded.made == {"project": "videopred", "name": "mine", "save_dir": tmp_path / "mine"}
-    assert {"train_bce", "validation_bce"} <= {name for metrics in Recorded.told for name in metrics}
+def test_other_loggers_hear_settings_and_what_is_logged_and_end_with_the_training(data, tmp_path, recorded):
+    watch = WatchConfig(logger=("wandb",))
+    for seed in (0, 1):
+        out, training = tmp_path / "mine" / f"seed-{seed}", LEARNING.model_copy(update={"seed": seed})
+        train(data, tiny_model(), training, watch=watch, out=out, device="cpu")
+    assert recorded.made == [
+        {"project": "videopred", "name": f"mine/seed-{seed}", "save_dir": tmp_path / "mine" / f"seed-{seed}"}
+        for seed in (0, 1)
+    ]
+    assert [(told["training"]["seed"], told["model"]["core"]["kind"]) for told in recorded.settings] == [
+        (seed, tiny_model().core.kind) for seed in (0, 1)
+    ]
+    assert {"train_bce", "validation_bce"} <= {name for metrics in recorded.told for name in metrics}
+    assert recorded.ended == [0, 0], "else the second would go on with the curve of the first"
+
+
+def test_what_a_program_has_opened_at_a_service_stays_open(data, tmp_path, recorded):
+    sys.modules["wandb"].run = SimpleNamespace(finish=lambda exit_code: pytest.fail("it was ended"))
+    train(data, tiny_model(), LEARNING, watch=WatchConfig(logger=("wandb",)), out=tmp_path / "run", device="cpu")
+    assert recorded.told
+
+
+@pytest.mark.parametrize("method", ["log_metrics", "log_hyperparams"])
+def test_a_logger_that_fails_later_is_one_clear_line_and_the_run_goes_on_without_it(
+    data, tmp_path, recorded, monkeypatch, method
+):
+    def fail(*_: Any, **__: Any) -> None:
+        raise Missing("no  network")
+
+    run = tmp_path / "run"
+    monkeypatch.setattr(recorded, method, fail)
+    message = rf"^--logger must take .*, got wandb, which says: no network; .* --resume {run} --logger wandb`"
+    with pytest.raises(FailedError, match=message):
+        train(data, tiny_model(), LEARNING, watch=WatchConfig(logger=("wandb",)), out=run, device="cpu")
+    assert recorded.ended == [1]
+    resume(run, watch=WatchConfig(), device="cpu")
+    assert equal(weights(run), weights(train(data, tiny_model(), LEARNING, out=tmp_path / "whole", device="cpu")))
+
+
+def test_mlflow_goes_where_its_own_settings_say(monkeypatch):
+    """Not to where Lightning would send it: files, which MLflow refuses by now."""
+    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(get_tracking_uri=lambda: "sqlite:///their.db"))
+    assert LOGGERS["mlflow"].arguments(Path("models/mine"))["tracking_uri"] == "sqlite:///their.db"
 
 
 @pytest.mark.parametrize("name", LOGGERS)
 def test_a_missing_library_is_named_with_the_way_to_get_it(data, tmp_path, monkeypatch, name):
-    kind, library, _ = LOGGERS[name]
+    kind, library = LOGGERS[name].kind, LOGGERS[name].library
     assert kind in lightning.pytorch.loggers.__all__
     monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
     package = library.replace("_", "-")
@@ -163,9 +218,10 @@ class Missing(Exception):
     """An error of another library."""
 
 
-def test_a_logger_that_does_not_start_is_one_clear_line_and_the_run_goes_on_when_it_does(data, tmp_path, monkeypatch):
+def test_a_logger_that_does_not_start_is_one_clear_line_and_the_run_goes_on_when_it_does(
+    data, tmp_path, recorded, monkeypatch
+):
     monkeypatch.setattr(lightning.pytorch.loggers, "WandbLogger", Unwilling)
-    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace())
     run, watch = tmp_path / "run", WatchConfig(logger=("wandb",))
     message = (
         rf"^--logger must start, got wandb, which says: no key; set ONE; set what it asks for, and continue with "
@@ -177,7 +233,7 @@ def test_a_logger_that_does_not_start_is_one_clear_line_and_the_run_goes_on_when
     resume(run, watch=watch, device="cpu")
     whole = train(data, tiny_model(), LEARNING, out=tmp_path / "whole", device="cpu")
     assert equal(weights(run), weights(whole))
-    assert Recorded.told
+    assert recorded.told
 
 
 def test_an_unknown_logger():

@@ -16,16 +16,19 @@ def runs(
     folder: Annotated[Positional[Path], arg(metavar="FOLDER", help="Folder with runs, or a run.")] = Path("models"),
     *,
     scores: Annotated[Path | None, arg(help="Folder that `videopred evaluate` wrote to; default: eval.")] = None,
+    settings: Annotated[bool, arg(help="List the settings by which the runs differ instead.")] = False,
     json_: Json = False,
 ) -> None:
     """List runs: state, updates, losses, and scores."""
-    from videopred.runs import list_runs, table, to_dict
+    from videopred.runs import list_runs, settings_table, table, to_dict
+
+    check.require(not (settings and json_), "--settings", "be left out with --json", "both", "JSON has all settings")
 
     found = list_runs(folder, scores=Path("eval") if scores is None else check_path.existing("--scores", scores))
     if json_:
         terminal.print_json({"runs": [to_dict(run) for run in found]})
     else:
-        print(table(found))
+        print(settings_table(found) if settings else table(found))
 
 
 def export(

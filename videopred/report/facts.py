@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from videopred.differing import differing, setting_told
 from videopred.eval.scores import Scores
 from videopred.report import tables
 from videopred.report.charts import Line, line_chart
@@ -86,25 +87,25 @@ def settings_by_part(run: FoundRun) -> dict[str, dict[str, str]]:
 
 def _written_groups(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     return {
-        group: {name.replace("_", " "): _written(value) for name, value in rows.items()}
+        group: {name.replace("_", " "): setting_told(value) for name, value in rows.items()}
         for group, rows in groups.items()
         if rows
     }
+
+
+def settings_beside(runs: Sequence[FoundRun]) -> tables.Table | None:
+    """The settings by which runs differ; None if there is none."""
+    found = differing({run.name: run.settings for run in runs})
+    if not found:
+        return None
+    rows = zip([run.name for run in runs], zip(*found.values(), strict=True), strict=True)
+    lines = [tables.Row(name, [tables.Cell(value) for value in values]) for name, values in rows]
+    return tables.Table("Settings by which they differ", [*found], lines)
 
 
 def provenance(run: FoundRun) -> dict[str, str]:
     """Where the run came from, but not the name of the machine, which does not concern readers of the page."""
     record = run.record
     names = ("started", "finished", "seconds", "cpu_seconds", "device", "threads", "python", "machine", "commit")
-    found = {name.replace("_", " "): _written(record[name]) for name in names if record.get(name) is not None}
+    found = {name.replace("_", " "): setting_told(record[name]) for name in names if record.get(name) is not None}
     return found | {name: str(number) for name, number in record.get("versions", {}).items()}
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        return " ".join(map(str, value)) or "–"
-    return "–" if value is None else str(value)

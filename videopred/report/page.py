@@ -18,7 +18,7 @@ from videopred.printable import printable_lines
 from videopred.rendering import OF_CHANGES, USUAL_ROWS
 from videopred.report.charts import Line, line_chart, styles
 from videopred.report.clips import bytes_of
-from videopred.report.facts import thinned
+from videopred.report.facts import settings_beside, thinned
 from videopred.report.found import FoundRun, find_run
 from videopred.report.section import Section, tell_run
 from videopred.report.tables import ScoreBlock, Table, comparison_block, plausibility_beside
@@ -49,6 +49,8 @@ class Compared(NamedTuple):
     """Why they cannot."""
     plausibility: Mapping[str, Table]
     """Name of data -> their relative errors."""
+    settings: Table | None
+    """Those by which they differ; None if they have the same."""
     learning: Mapping[str, Sequence[str]]
     """SVG of validation losses of one kind -> the runs that have it."""
     styles: dict[str, str]
@@ -177,7 +179,7 @@ def _compared(
             beside = plausibility_beside({run.name: run.plausibility[name] for run in runs})
             plausibility |= {name: beside} if beside else {}
     common, block, problem = _best_common(_common_scores(runs, data, files))
-    return common, Compared(block, problem, plausibility, learning, where)
+    return common, Compared(block, problem, plausibility, settings_beside(runs), learning, where)
 
 
 def _best_common(scores: Iterable[Common]) -> tuple[Common | None, ScoreBlock | None, str]:

@@ -22,7 +22,7 @@ from videopred.training.folder import RunFolder
 from videopred.training.forecast import forecast
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
-from videopred.training.loggers import make_loggers, writing_quietly
+from videopred.training.loggers import started, writing_quietly
 from videopred.training.processes import end_together, is_first, lost_another
 from videopred.training.resuming import StartingPoint
 from videopred.training.stopping import Stopped, StopSigns, TimeLimit
@@ -141,8 +141,8 @@ class Course:
             say(str(forecast(self.learner, clips, self.device)))
         shown = self.progress and is_first()
         callbacks = [keep, TellValidations(), *watchers(config.watch, path, clips, config.training, shown)]
-        loggers = make_loggers(config.watch.logger, path)
-        with warnings.catch_warnings(), writing_quietly():
+        settings = config.model_dump(mode="json", exclude={"watch"})
+        with started(config.watch.logger, path, settings) as loggers, warnings.catch_warnings(), writing_quietly():
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults, and to use srun
             warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)  # said by us, once
             self._trainer = make_trainer(config, path, self.device, callbacks, self.start.done, loggers)

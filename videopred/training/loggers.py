@@ -2,24 +2,63 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lightning.pytorch import loggers
 from lightning.pytorch.utilities import rank_zero_only
 
 from videopred import check
 from videopred.files import told_of
+from videopred.run_files import run_name
+from videopred.training.processes import is_first
 from videopred.typed_commands import resume_command
 
-LOGGERS: dict[str, tuple[str, str, Callable[[Path], dict[str, Any]]]] = {
-    "wandb": ("WandbLogger", "wandb", lambda run: {"project": "videopred", "name": run.name, "save_dir": run}),
-    "mlflow": ("MLFlowLogger", "mlflow", lambda run: {"experiment_name": "videopred", "run_name": run.name}),
-    "comet": ("CometLogger", "comet_ml", lambda run: {"project": "videopred", "name": run.name}),
+
+class Service(NamedTuple):
+    """A logger of another library."""
+
+    kind: str
+    """Lightning's class."""
+    library: str
+    """What it needs."""
+    arguments: Callable[[Path], dict[str, Any]]
+    """What the class is made with for a run folder."""
+    opened: Callable[[Any], Any] = lambda library: None
+    """What the program has open already, from the library; Lightning's class goes on with it."""
+    end: Callable[[Any, int], Any] = lambda experiment, status: None
+    """Ends what the class opened, where Lightning does not; the next training would go on with it. The status is 0 of
+    a training that came to its end, else 1."""
+
+
+LOGGERS = {
+    "wandb": Service(
+        "WandbLogger",
+        "wandb",
+        lambda run: {"project": "videopred", "name": run_name(run), "save_dir": run},
+        opened=lambda wandb: wandb.run,
+        end=lambda experiment, status: experiment.finish(exit_code=status),
+    ),
+    "mlflow": Service(
+        "MLFlowLogger",
+        "mlflow",
+        lambda run: {
+            "experiment_name": "videopred",
+            "run_name": run_name(run),
+            "tracking_uri": import_module("mlflow").get_tracking_uri(),  # Lightning's own default is one it refuses
+        },
+    ),
+    "comet": Service(
+        "CometLogger",
+        "comet_ml",
+        lambda run: {"project": "videopred", "name": run_name(run)},
+        opened=lambda comet_ml: comet_ml.get_running_experiment(),
+        end=lambda experiment, status: experiment.end(),
+    ),
 }
-"""Name for --logger -> Lightning's class, the library that it needs, and the arguments of it for a run folder."""
+"""Those that --logger names."""
 
 
 def check_loggers(names: Sequence[str]) -> None:
@@ -29,13 +68,16 @@ def check_loggers(names: Sequence[str]) -> None:
         ValueError: names the flag.
     """
     for name in names:
-        _, library, _ = LOGGERS[name]
+        library = LOGGERS[name].library
         package = library.replace("_", "-")
         try:
             import_module(library)
         except ImportError as error:
             must, got = f"find {package} installed", f"{name} ({error})"
-            fix = f"`pip install {package}`, or leave --logger {name} out; CSV and TensorBoard are always written"
+            fix = (
+                f"`pip install {package}`, or leave --logger {name} out (to resume without it, give --logger and no "
+                "name); CSV and TensorBoard are always written"
+            )
             raise ValueError(check.complaint("--logger", must, got, fix)) from None
 
 
@@ -80,21 +122,45 @@ def writing_quietly() -> Iterator[None]:
         threading.excepthook = plain
 
 
-def make_loggers(names: Sequence[str], run: Path) -> list[loggers.Logger]:
-    """Loggers of Lightning's besides CSV and TensorBoard; their own settings say where they send what they are told.
+@contextmanager
+def started(names: Sequence[str], run: Path, settings: Mapping[str, Any]) -> Iterator[list[loggers.Logger]]:
+    """Loggers of Lightning's besides CSV and TensorBoard, which have heard the settings; their own settings say where
+    they send what they are told. What they opened ends with it.
 
     Raises:
-        FailedError: one does not start, as for want of a key or an address.
+        FailedError: one does not start, as for want of a key or an address, or fails later.
     """
-    made: list[loggers.Logger] = []
-    for name in names:
-        kind, _, arguments = LOGGERS[name]
-        try:
-            logger = getattr(loggers, kind)(**arguments(run))
-            _ = logger.experiment  # which starts it, in the first process
-        except Exception as error:  # of any kind, as its library has it
-            got = f"{name}, which says: {' '.join(str(error).split()) or type(error).__name__}"
-            fix = f"set what it asks for, and continue with `{resume_command(run, '--logger', *names)}`"
-            raise check.FailedError(check.complaint("--logger", "start", got, fix)) from error
-        made.append(logger)
-    return made
+    with ExitStack() as stack:
+        yield [stack.enter_context(_started(name, run, settings, names)) for name in names]
+
+
+@contextmanager
+def _started(name: str, run: Path, settings: Mapping[str, Any], names: Sequence[str]) -> Iterator[loggers.Logger]:
+    """One of them."""
+    service, again = LOGGERS[name], resume_command(run, "--logger", *names)
+    with _told(name, "start", f"set what it asks for, and continue with `{again}`"):
+        before = service.opened(import_module(service.library))
+        logger: Any = getattr(loggers, service.kind)(**service.arguments(run))
+        experiment = logger.experiment  # which starts it, in the first process
+    status = 1
+    try:
+        with _told(name, "take settings", f"see to it, and continue with `{again}`"):
+            logger.log_hyperparams(dict(settings))
+        fix = f"what was saved is kept; continue with `{again}`, or with other loggers"
+        for method in ("log_metrics", "save", "finalize"):
+            setattr(logger, method, _told(name, "take what it is told", fix)(getattr(logger, method)))
+        yield logger
+        status = 0
+    finally:
+        if is_first() and experiment is not before:
+            service.end(experiment, status)
+
+
+@contextmanager
+def _told(name: str, must: str, fix: str) -> Iterator[None]:
+    """Within it, and in what it decorates, an error of a logger's library becomes one line."""
+    try:
+        yield
+    except Exception as error:  # of any kind, as its library has it
+        got = f"{name}, which says: {' '.join(str(error).split()) or type(error).__name__}"
+        raise check.FailedError(check.complaint("--logger", must, got, fix)) from error

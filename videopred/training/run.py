@@ -71,7 +71,8 @@ def train(
     Ctrl-C, SIGTERM, SIGUSR1, SIGHUP and the time limit finish the update, save, and raise KeyboardInterrupt: the run
     can be used as it is, and `resume` continues with it.
     All chance comes from the seed in the settings. Torch's global random streams, of the CPU and of CUDA devices that
-    were in use, are left as they were. Trainings in several threads of a process wait for one another.
+    were in use, are left as they were. Trainings in several threads of a process wait for one another; what else uses
+    these streams in another thread meanwhile, as `load_run` and `evaluate` do, changes the run's chance.
 
     Args:
         data: HDF5 file of clips or a folder of shards; or a preset or a JSON file of a recipe, whose clips are made as
