@@ -185,12 +185,6 @@ def test_a_logger_that_fails_later_is_one_clear_line_and_the_run_goes_on_without
     assert equal(weights(run), weights(train(data, tiny_model(), LEARNING, out=tmp_path / "whole", device="cpu")))
 
 
-def test_mlflow_goes_where_its_own_settings_say(monkeypatch):
-    """Not to where Lightning would send it: files, which MLflow refuses by now."""
-    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(get_tracking_uri=lambda: "sqlite:///their.db"))
-    assert LOGGERS["mlflow"].arguments(Path("models/mine"))["tracking_uri"] == "sqlite:///their.db"
-
-
 @pytest.mark.parametrize("name", LOGGERS)
 def test_a_missing_library_is_named_with_the_way_to_get_it(data, tmp_path, monkeypatch, name):
     kind, library = LOGGERS[name].kind, LOGGERS[name].library

@@ -64,12 +64,14 @@ def test_the_first_16_validation_clips_are_watched(tmp_path):
 
 
 @pytest.mark.parametrize("name", LOGGERS)
-def test_loggers_take_what_they_are_given(tmp_path, name):
-    """Comet's passes what it does not know on to Comet's own settings."""
-    kind, _, arguments = LOGGERS[name]
-    given = arguments(tmp_path / "mine")
-    inspect.signature(getattr(lightning.pytorch.loggers, kind)).bind(**given)
+def test_loggers_take_what_they_are_given(tmp_path, monkeypatch, name):
+    """Comet's passes what it does not know on to Comet's own settings. MLflow's is sent where MLflow's own settings
+    say, not where Lightning would send it: to files, which MLflow refuses by now."""
+    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(get_tracking_uri=lambda: "sqlite:///their.db"))
+    given = LOGGERS[name].arguments(tmp_path / "mine")
+    inspect.signature(getattr(lightning.pytorch.loggers, LOGGERS[name].kind)).bind(**given)
     assert {"videopred", "mine"} <= set(given.values())
+    assert given.get("tracking_uri") == ("sqlite:///their.db" if name == "mlflow" else None)
 
 
 # --- clips that are looked at closely ----------------------------------------------------------------------------
