@@ -1,5 +1,6 @@
 """Object metrics of whole worlds: from a data file and a film to scores."""
 
+import re
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -194,6 +195,25 @@ def test_places_that_are_not_where_objects_are_are_refused(tmp_path):
     complaint = r"^--metrics must be a metric that .* has the truth for, got position, which needs positions that lie"
     with pytest.raises(ValueError, match=complaint):
         judge_rows({"model": the_truth}, theirs, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("position",)))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "note"),
+    [(0, 1, None), (0, 0.4, "0% of the objects' pixels and 0%"), (0.6, 1, "100% of the obj.*100%")],
+)
+def test_objects_that_are_not_lit_alone_are_noted(tmp_path, low, high, note):
+    """Even of the true films, what tracking finds there means nothing."""
+    theirs = as_rnems(tmp_path / "theirs.h5", world())
+    with h5py.File(theirs.path, "a") as file:
+        for part in file.values():
+            lit = part["features"][:]
+            del part["features"]
+            part["features"] = np.where(lit, np.float32(high), np.float32(low))
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("position", "mse"))
+    scores = judge_rows({"model": the_truth}, ClipFile(theirs.path), asked)
+    assert (scores.mean("model", "position") < 0.2) == (note is None)
+    assert len(scores.notes) == (note is not None)
+    assert note is None or re.match(rf"{theirs.path}: {note} of the others are lit in the first", scores.notes[0])
 
 
 def test_places_that_seem_half_a_pixel_off_are_scored_as_they_are_and_that_is_noted(tmp_path):

@@ -68,7 +68,7 @@ def generate(
 def import_(
     source: Annotated[
         Positional[Path],
-        arg(metavar="SOURCE", help="An array (.npy, .npz, .h5), GIF, MP4, PNG frames, or a folder of IntPhys."),
+        arg(metavar="SOURCE", help="An array (.npy, .npz, .h5), GIF, MP4, PNG frames, folders of them, or IntPhys."),
     ],
     *,
     out: Annotated[Path, out_flag("Data file to make; ends in .h5.")],

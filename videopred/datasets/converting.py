@@ -48,6 +48,7 @@ def convert(raw: RawFilms, config: ImportConfig, *, progress: bool = False) -> C
     films = cut(raw, seen.lengths, frames) if config.frames else raw
     low, high = _range(seen, config, raw.path)
     height, width, channels = seen.shape
+    kept = 3 if config.color else 1 if seen.grey else channels
     size = None if config.size == (height, width) else config.size
     part = config.part or "test"
     parts = films.parts or {part: len(films.names)}
@@ -55,8 +56,8 @@ def convert(raw: RawFilms, config: ImportConfig, *, progress: bool = False) -> C
 
     def record(part: str, index: int) -> dict[str, np.ndarray]:
         there = films.frames(before[part] + index)
-        levels = [_level(frame[..., :1] if seen.grey else frame, low, high, size) for frame in there]
-        return {"features": np.stack(levels)}
+        levels = np.stack([_level(frame[..., : min(kept, channels)], low, high, size) for frame in there])
+        return {"features": levels.repeat(kept // levels.shape[-1], axis=-1)}
 
     unchanged = (seen.dtype == bool and size is None) or (seen.dtype == np.uint8 and (low, high) == (0, 255))
     found = {
@@ -65,7 +66,7 @@ def convert(raw: RawFilms, config: ImportConfig, *, progress: bool = False) -> C
         "frames": frames,
         "height": height if size is None else size[0],
         "width": width if size is None else size[1],
-        "channels": 1 if seen.grey else channels,
+        "channels": kept,
         "stored": f"{seen.dtype}, {seen.low:g} to {seen.high:g}",
         "levels": "as they are" if unchanged else _mapping(seen.dtype, low, high),
         "resized": "no" if size is None else f"from {height} x {width} (height x width), by Pillow's bilinear filter",

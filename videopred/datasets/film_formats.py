@@ -1,10 +1,11 @@
 """From a path to the films of others that are there: the table of what can be read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from videopred import check, check_path
+from videopred.datasets.clip import PARTS
 from videopred.datasets.converting import convert
 from videopred.datasets.foreign_films import ConvertedFilms, RawFilms, visible
 from videopred.datasets.h5_arrays import SUFFIXES, read_h5
@@ -15,7 +16,10 @@ from videopred.datasets.numpy_arrays import read_npy, read_npz
 from videopred.datasets.picture_films import read_gifs, read_pngs
 from videopred.datasets.video_films import read_videos
 
-_ALWAYS = ("part", "range", "frames", "height", "width")
+_ALWAYS = ("part", "range", "frames", "height", "width", "color")
+_PARTS = {"train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation"}
+_PARTS |= {"test": "test", "testing": "test"}
+"""Name of a folder -> the part whose films it holds."""
 
 
 class Format(NamedTuple):
@@ -60,7 +64,7 @@ def read_films(source: Path | str, config: ImportConfig | None = None, *, progre
     """The films at a path, and what was found out about them.
 
     Args:
-        source: a file or folder of one of FORMATS.
+        source: a file or folder of one of FORMATS, or a folder that holds one for each part.
         config: what is said of the films, and asked for; None says nothing.
         progress: show a bar on stderr while they are looked at.
 
@@ -70,7 +74,9 @@ def read_films(source: Path | str, config: ImportConfig | None = None, *, progre
     """
     config = ImportConfig() if config is None else config
     check.require_instance("config", config, ImportConfig)
-    films = _read(check_path.as_path("SOURCE", source), config)
+    source = check_path.as_path("SOURCE", source)
+    folders = _parts_in(source)
+    films = _read_parts(source, folders, config) if folders else _read(source, config)
     return convert(films, config, progress=progress) if isinstance(films, RawFilms) else films
 
 
@@ -87,11 +93,47 @@ def read_raw_films(source: Path | str, config: ImportConfig) -> RawFilms:
     return films
 
 
+def _parts_in(source: Path) -> dict[str, Path]:
+    """Part -> the folder in it that holds its films; none of a folder that has films itself, or other folders."""
+    inside = [path for path in visible(source) if path.is_dir()] if source.is_dir() and not _fitting(source) else []
+    named = {_PARTS.get(path.name.lower(), ""): path for path in inside}
+    told = len(named) == len(inside) and "" not in named
+    return {part: named[part] for part in PARTS if part in named} if told else {}
+
+
+def _read_parts(source: Path, folders: Mapping[str, Path], config: ImportConfig) -> RawFilms:
+    """The films of all parts, part after part."""
+    got, fix = f"{config.part} for folders of all parts", "leave it out, or give one of these folders"
+    check.require(config.part is None, "--part", "be left out", got, fix)
+    films = {part: read_raw_films(folder, config) for part, folder in folders.items()}
+    places = [(of, clip) for of in films.values() for clip in range(len(of.names))]
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(name for of in films.values() for name in of.found):
+        told = {part: of.found[name] for part, of in films.items() if name in of.found}
+        alike = len(told) == len(films) and len(set(told.values())) == 1
+        found[name] = next(iter(told.values())) if alike else ", ".join(f"{part}: {one}" for part, one in told.items())
+    return RawFilms(
+        source,
+        found,
+        [of.names[clip] for of, clip in places],
+        lambda number: places[number][0].frames(places[number][1]),
+        lambda number, frame: places[number][0].called(places[number][1], frame),
+        parts={part: len(of.names) for part, of in films.items()},
+        grey_in_color=all(of.grey_in_color for of in films.values()),
+    )
+
+
+def _fitting(source: Path) -> list[str]:
+    """The formats that a path, which is there, looks like."""
+    return [name for name, form in FORMATS.items() if form.fits(source)]
+
+
 def _read(source: Path, config: ImportConfig) -> RawFilms | ConvertedFilms:
     """What the reader of its format makes of a path."""
     check_path.existing("SOURCE", source)
-    fitting = [name for name, form in FORMATS.items() if form.fits(source)]
-    must, got, fix = f"be one of: {'; '.join(FORMATS)}", f"{source}, which is none of them", "save it as one of them"
+    fitting = _fitting(source)
+    must = f"be one of: {'; '.join(FORMATS)}; or pictures or videos in folders train, validation and test"
+    got, fix = f"{source}, which is none of them", "save it as one of them"
     if fitting:
         got, fix = f"{source}, which is several at once: {'; '.join(fitting)}", "bring in one kind at a time"
     check.require_sound(len(fitting) == 1, "SOURCE", must, got, fix)

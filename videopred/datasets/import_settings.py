@@ -25,6 +25,8 @@ class ImportConfig(Settings):
     """Rows that frames are resized to, in pixels; default: unchanged."""
     width: PositiveInt | None = None
     """Columns that frames are resized to, in pixels; default: unchanged."""
+    color: bool = False
+    """Give grey films three channels, as color has, e.g. if another part of the data is in color."""
     every: PositiveInt = 1
     """Keep every n-th frame of IntPhys' films, from the first on; the benchmark's scorers use 2."""
 

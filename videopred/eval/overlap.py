@@ -26,7 +26,8 @@ class Overlap(FrameMetric):
     @property
     def convention(self) -> str:
         lit = f"lit where p >= {self.config.threshold:g} (truth >= 0.5)"
-        return f"{self.formula}; {lit}, counts pooled over the pixels of all clips at a step; {self.nothing}"
+        counts = "counts pooled over the channels and pixels of all clips at a step"
+        return f"{self.formula}; {lit}, {counts}; {self.nothing}"
 
     nothing: str
     """What the score is where the formula says 0/0."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import nan
 from typing import TYPE_CHECKING
 
 import torch
@@ -9,10 +10,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.matching import gates
 from videopred.eval.objects import TRUTH, Objects
-from videopred.eval.tracking import track
+from videopred.eval.tracking import LIT, track
 from videopred.judging.batches import Batch, Predicted
 from videopred.judging.given_films import GivenTruth
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 _COVERED = 0.9
 """Share of an object that is seen, below which something covers it."""
+_LOOKED_AT = 8  # clips, to see whether objects are lit
 _TO_TRACK = ("positions", "groups")
 """What tracking needs to know: where objects are in the last observed frame, and, of the masks, how large."""
 
@@ -46,10 +49,26 @@ def check_truth(names: Iterable[str], file: "ClipSource") -> None:
         check.require(file.places_known, "--metrics", must, got, fix)
 
 
-def notes_on_places(names: Iterable[str], file: "ClipSource") -> list[str]:
-    """What a reader of object metrics must know of where the file says that objects are."""
-    told = not OBJECT_METRICS.keys().isdisjoint(names) and "offset" in file.remarks
-    return [f"{file.path}: {file.remarks['offset']}"] if told else []
+def notes_on_places(names: Iterable[str], file: "ClipSource", part: str) -> list[str]:
+    """What a reader of object metrics must know of where the file says that objects are, and where films show any."""
+    if OBJECT_METRICS.keys().isdisjoint(names):
+        return []
+    told = [file.remarks["offset"]] if "offset" in file.remarks else []
+    return [f"{file.path}: {note}" for note in (*told, *_note_on_light(file, part))]
+
+
+def _note_on_light(file: "ClipSource", part: str) -> list[str]:
+    """Whether in the first clips objects are dark, or all around them is lit, so that tracking finds others."""
+    some = min(file.parts[part], _LOOKED_AT)
+    lit = file.read_frames(part, 0, some).max(-1) >= 255 * LIT  # (B, T, H, W)
+    objects = file.read(part, "groups", 0, some) > 0
+    seen, around = (float(lit[where].mean()) if where.any() else nan for where in (objects, ~objects))
+    if not (seen < 0.5 or around > 0.5):
+        return []
+    return [
+        f"{seen:.0%} of the objects' pixels and {around:.0%} of the others are lit in the first "
+        f"{counted(some, 'clip')}; object metrics are of lit objects on dark ground, and tell nothing of others"
+    ]
 
 
 def true_objects(batch: Batch) -> Objects:

@@ -115,7 +115,7 @@ def judge_rows(
         predictable=_predictable(file, protocol.part, clips) if has_times else None,
         notes=(
             *how.get("notes", ()),
-            *notes_on_places(protocol.metrics, file),
+            *notes_on_places(protocol.metrics, file, protocol.part),
             *_notes_on_samples(protocol, [name for name in predictions if name not in varied]),
         ),
     )
