@@ -4,7 +4,7 @@ import json
 
 from test_runs import look, make_run
 
-from videopred.eval.file_names import ScoreFile
+from videopred.eval.file_names import ScoreFile, scores_in
 from videopred.files import write_json
 from videopred.runs import run_stamp
 
@@ -23,6 +23,29 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     found = look(tmp_path / "models", scores)
     assert found["a"].scores == {"balls": {"mse": 0.25}, "curtain": {"mse": 0.5}}
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
+
+
+def test_a_run_without_a_record_has_no_scores_that_say_when_their_run_was_started(tmp_path):
+    """Those are another's, who has its name."""
+    for stamp in (None, "then"):
+        file = ScoreFile(tmp_path, "a", {"a": "model"}, {"stamps": {"model": "then"}})
+        assert file.rows_of({"a": stamp}) == ({"a": "model"} if stamp else {})
+    assert ScoreFile(tmp_path, "a", {"a": "model"}, {"stamps": {}}).rows_of({"a": None}) == {"a": "model"}
+    write_json(tmp_path / "a" / "two" / "scores.json", {"stamps": {"model": "then"}})
+    write_json(tmp_path / "a" / "old" / "scores.json", {})
+    found = {name: [path.parent.name for path in scores_in(tmp_path / "a", stamps)]
+             for name, stamps in {"all": None, "mine": {"then"}, "none": set()}.items()}  # fmt: skip
+    assert found == {"all": ["old", "two"], "mine": ["old", "two"], "none": ["old"]}
+
+
+def test_scores_on_other_clips_of_the_same_name_stand_beside_each_other(tmp_path):
+    make_run(tmp_path / "models" / "a")
+    for folder, clips, mse in (("balls", "f00", 0.25), ("balls-new", "bee", 0.5), ("again", "f00", 0.75)):
+        content = {"models": ["model"], "rows": {"model": {"mse": {"mean": mse}}}, "file": "d/balls.h5"}
+        write_json(tmp_path / "eval" / "a" / folder / "scores.json", content | {"fingerprint": clips})
+    found = look(tmp_path / "models", tmp_path / "eval")["a"].scores
+    assert sorted(of["mse"] for of in found.values()) == [0.5, 0.75]
+    assert len(found) == 2
 
 
 def test_scores_whose_stamps_are_no_dictionary_are_of_no_run(tmp_path):

@@ -255,15 +255,20 @@ def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[s
         files: of this and of other runs.
     """
     found: dict[str, dict[str, float]] = {}
+    clips: dict[str, object] = {}
     for file in files:
-        if file.asked in found:
+        content = file.content.get("fingerprint")
+        known = clips.get(file.asked, content) == content  # else other clips of the same name
+        asked = file.asked if known else f"{file.asked}, in {file.path.parent.name}"
+        if asked in found:
             continue
         try:
             for row in file.rows_of(run).values():
                 cells = file.content["rows"][row]
                 means = {column: cell["mean"] for column, cell in cells.items()}  # null where there is no value
-                known = {column: float(mean) for column, mean in means.items() if mean is not None}
-                found[file.asked] = {column: mean for column, mean in known.items() if isfinite(mean)}
+                told = {column: float(mean) for column, mean in means.items() if mean is not None}
+                found[asked] = {column: mean for column, mean in told.items() if isfinite(mean)}
+                clips.setdefault(asked, content)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             continue
     return dict(sorted(found.items()))

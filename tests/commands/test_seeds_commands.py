@@ -96,6 +96,18 @@ def test_a_seed_that_was_not_trained_is_named(seeds, tmp_path, monkeypatch, capf
     assert re.search(message, capfd.readouterr().err)
 
 
+def test_runs_of_seeds_that_the_summary_does_not_name_are_not_passed_over(seeds, tmp_path, monkeypatch, capfd):
+    """As where two machines trained some each, and their folders were laid together."""
+    monkeypatch.chdir(seeds)
+    shutil.copytree("models/gru", tmp_path / "both")
+    shutil.copytree("models/gru/seed-1", tmp_path / "both/seed-7")
+    assert run(f"evaluate {tmp_path / 'both'} two.h5") == 1
+    message = (
+        r"RUN must hold only runs that seeds\.json names, got \S+/both with seed-7; name their seeds in"
+    )
+    assert re.search(message, capfd.readouterr().err)
+
+
 def test_what_was_not_scored_says_how(seeds, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     assert run(f"compare {seeds / 'models/gru'}") == 2

@@ -15,7 +15,17 @@ from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig
 from videopred.commands.experiments import record_of
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import ask
-from videopred.export.card_text import Described, _ahead, _evaluate, _experiment, _limits, _summary, _training, ranges
+from videopred.export.card_text import (
+    Described,
+    _ahead,
+    _evaluate,
+    _experiment,
+    _limits,
+    _reached,
+    _summary,
+    _training,
+    ranges,
+)
 from videopred.models import build
 from videopred.settings import TrainingConfig
 from videopred.weights import Export
@@ -154,6 +164,15 @@ def test_the_command_for_scores_names_the_clips_that_calibrated_them(reference, 
     assert told[:3] == ("evaluate", "models/mine.safetensors", "datasets/a.h5")
     assert told[3:].count("--reference") == len(words) / 2
     assert not words or told[-2:] == words
+
+
+def test_scores_on_other_clips_are_told_as_such():
+    scores = scored(model=([0.1], [10]), blank=([0.2], [9]))
+    clips: Any = SimpleNamespace(files=lambda: ["a.h5"], path="a.h5", parts={"test": 5})
+    for fingerprint, told in ((scores.fingerprint, False), ("f00", True)):
+        of: Any = Described("mine", None, None, clips, fingerprint, [scores])
+        first = next(_reached(of))
+        assert (first == f"On other clips, with the fingerprint `{scores.fingerprint}`:") == told
 
 
 def test_of_a_metric_by_which_no_trivial_row_has_a_value_nothing_is_claimed():

@@ -306,3 +306,12 @@ def test_paths_of_this_machine_are_left_out_of_settings(run, tmp_path):
     assert settings["data"] == {"path": "d.h5", "name": "balls4", "sha256": "ab12"}
     assert settings["init_from"] == "first"
     load_run(run.with_name("run.safetensors"))
+
+
+def test_a_run_from_a_seed_keeps_the_name_of_its_training(run):
+    """By its own alone nobody would know it."""
+    write_run(run, config_of("rims").model_copy(update={"init_from": "/home/me/models/sweep/seed-1"}))
+    write_json(run / "run.json", RECORD | {"command": "videopred train d.h5 --init-from ../models/sweep/seed-1"})
+    export = read_export(export_run(run))
+    assert export.settings["init_from"] == "sweep/seed-1"
+    assert export.record["command"] == "videopred train d.h5 --init-from sweep/seed-1"

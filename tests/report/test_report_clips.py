@@ -238,16 +238,17 @@ def test_without_data_its_scores_are_still_shown_and_not_asked_for(tmp_path):
     assert not any(one.what == "scores" for one in told.missing)
 
 
-def test_commands_say_the_first_clips_where_their_number_is_not_known(tmp_path, data):
-    """The number of clips that data holds is that of the data shown; nothing is known of other data."""
+def test_commands_say_the_first_clips_where_these_are_not_all_or_how_many_there_were_is_not_known(tmp_path, data):
+    """Whatever data of that name holds now."""
     made_up_run(tmp_path / "mine")
-    for name in ("two", "old"):
+    for name, held in (("two", 5), ("old", None), ("many", 9)):
         asked = ASKED.model_copy(update={"name": None, "part": "test"})
-        scores = replace(scored(**ONE), protocol=asked, reference="first.h5")
+        scores = replace(scored(**ONE), protocol=asked, reference="first.h5", clips_in_part=held)
         scores.save(tmp_path / "eval" / "mine" / name)
     commands = told_of(tmp_path, data, checkpoint=False).commands
     assert "--first" not in commands["scores on two"]
     assert "--first 5" in commands["scores on old"]
+    assert "--first 5" in commands["scores on many"]
     assert "--reference first.h5" in commands["scores on two"]
 
 

@@ -40,6 +40,14 @@ def test_the_usual_folder_of_several_seeds(data, tmp_path, monkeypatch):
     assert (out / "seed-1" / "settings.json").exists()
 
 
+def test_clips_behind_a_link_are_recorded_under_its_name(data, tmp_path):
+    """Which results and commands go by as well; the disk behind it may be another next year."""
+    link = tmp_path / "mine.h5"
+    link.symlink_to(data)
+    run = train(link, tiny_model(), tiny_training(updates=1), out=tmp_path / "run", device="cpu")
+    assert json.loads((run / "settings.json").read_text())["data"]["path"] == str(link)
+
+
 def test_several_seeds_do_not_move_into_a_run(data, tmp_path):
     old = train(data, tiny_model(), tiny_training(updates=1), out=tmp_path / "run", device="cpu")
     with pytest.raises(ValueError, match=r"^--out must be no run itself, as --seeds makes runs in it, got .*/run; "):

@@ -64,6 +64,11 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
         fix = f"`{resume_command(run)}` trains it, or give those that are there"
         must = "hold a run from each of its seeds"
         check.require_sound(not missing, "RUN", must, f"{run} without {', '.join(missing)}", fix)
+        named = {path.name for path in of_seeds}
+        others = sorted(path.parent.name for path in run.glob(f"seed-*/{SETTINGS}") if path.parent.name not in named)
+        must, got = f"hold only runs that {SUMMARY} names", f"{run} with {', '.join(others)}"
+        fix = f"name their seeds in {run / SUMMARY} as well, or move them away"
+        check.require_sound(not others, "RUN", must, got, fix)
         old = [f"seed {seed}" for seed in to_replace(run)]
         must, got = "hold runs of one training", f"{run}, of which {', '.join(old)} must still be replaced"
         check.require_sound(not old, "RUN", must, got, f"`{resume_command(run)}` does that, or give single runs")

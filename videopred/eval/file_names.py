@@ -69,11 +69,11 @@ class ScoreFile(NamedTuple):
         said = self.content.get("stamps", {})
         if not isinstance(said, dict):
             return {}
-        found = {run: row for run, row in rows.items() if row and runs[run] in (None, said.get(row, runs[run]))}
+        found = {run: row for run, row in rows.items() if row and said.get(row, runs[run]) == runs[run]}
         return found if len(set(found.values())) == len(found) else {}  # it does not say which of several seeds it is
 
 
-def scores_in(results: Path, stamps: Collection[str] = ()) -> list[Path]:
+def scores_in(results: Path, stamps: Collection[str] | None = None) -> list[Path]:
     """The files of scores among the results of a run, one for each data.
 
     Args:
@@ -83,10 +83,10 @@ def scores_in(results: Path, stamps: Collection[str] = ()) -> list[Path]:
     return [file for file in sorted(results.glob(f"*/{SCORES}")) if may_be_of(file, stamps)]
 
 
-def may_be_of(file: Path, stamps: Collection[str]) -> bool:
+def may_be_of(file: Path, stamps: Collection[str] | None) -> bool:
     """Whether a file of scores or of plausibility is of runs with these stamps, as far as can be told."""
     said = stamps_in(file)
-    return not said or not stamps or not said.isdisjoint(stamps)
+    return stamps is None or not said or not said.isdisjoint(stamps)
 
 
 def stamps_in(file: Path) -> set[str]:

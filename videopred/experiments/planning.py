@@ -96,11 +96,11 @@ def _scores(panel: PaperPanel, scale: Scale, out: Path) -> str:
 
 
 def _train(model: Model, scale: Scale, where: Words) -> Training:
-    run = _run(model, scale)
+    run, asked = _run(model, scale), ask_by_name(model.experiment, scale)
     words = ("train", model.experiment, "--scale", scale, *model.flags, "--out", str(run), *where)
-    return Training(
-        ask_by_name(model.experiment, scale), model.flags, run, words, ("train", "--resume", str(run), *where)
-    )
+    # The clips are where they should be; where they were, the run says, and the whole folder may have been moved since.
+    go_on = ("train", str(asked.scaled.data_file), "--resume", str(run), *where)
+    return Training(asked, model.flags, run, words, go_on)
 
 
 def _judge(panel: PaperPanel, scale: Scale, out: Path, where: Words) -> list[Words]:

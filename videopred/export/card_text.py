@@ -193,6 +193,8 @@ def _reached(of: Described) -> Iterator[str]:
         yield "No scores were found. To score it:"
         yield _shell(("evaluate", of.export_path, of.data_path, *of.given_words))
     for scores in of.scores:
+        if scores.fingerprint != of.fingerprint:
+            yield f"On other clips, with the fingerprint `{scores.fingerprint}`:"
         yield _shell(_evaluate(of, scores))
         yield f"```text\n{scores.table()}\n```"
         yield "\n".join(f"- {line}" for line in _ahead(scores))
@@ -242,10 +244,9 @@ def _limits(of: Described) -> Iterator[str]:
 def _evaluate(of: Described, scores: Scores) -> Words:
     """The command that gave some scores."""
     same = scores.fingerprint == of.fingerprint
-    clips = of.file.parts.get(scores.protocol.part) if same else None
     data = of.data_path if same else _called(scores.file)
     reference = None if scores.reference in (None, scores.file) else _called(scores.reference)
-    return evaluate_words(of.export_path, data, scores.protocol, clips, reference)
+    return evaluate_words(of.export_path, data, scores.protocol, scores.clips_in_part, reference)
 
 
 def _called(file: str) -> str:

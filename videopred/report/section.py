@@ -118,7 +118,7 @@ def tell_run(
         provenance=provenance(run),
         missing=_missing(run, data, together),
         data={"": data_record(run)},
-        commands=_commands(run, None, None, {}),
+        commands=_commands(run, None, None),
     )
     if data is None:
         return section
@@ -126,7 +126,7 @@ def tell_run(
         fingerprint = file.fingerprint()
         section = section._replace(
             data=data_card(describe(file), fingerprint, run),
-            commands=_commands(run, _making(file), data, file.parts, data_record(run).get("sha256") == fingerprint),
+            commands=_commands(run, _making(file), data, data_record(run).get("sha256") == fingerprint),
         )
         if scores is None:
             section.missing.append(_missing_scores(run, data, file, like, together))
@@ -216,22 +216,19 @@ def _scene_shown(film: Path, still: Path) -> Shown:
     return Shown(title, alt, address("gif", film.read_bytes()), address("png", still.read_bytes()), [])
 
 
-def _commands(
-    run: FoundRun, made: str | None, data: Path | None, parts: Mapping[str, int], learned: bool = False
-) -> dict[str, str]:
+def _commands(run: FoundRun, made: str | None, data: Path | None, learned: bool = False) -> dict[str, str]:
     """The commands that make the data shown, the run and its scores.
 
     Args:
         learned: whether the run learned from that data.
     """
-    found = {"the data": made} if made else {}
+    found = {"the data" if learned else "the clips shown": made} if made else {}
     if command := str(run.record.get("command", "")):
         words = training_words(command, str(data), str(data)) if learned and run.path.is_file() else None
         told = typed_command(words) if words else shell_quoted(unlimited(command))
         found |= {"the run": told} if told else {}
     for name, scores in run.scores.items():
-        count = parts.get(scores.protocol.part) if data is not None and data_name(data) == name else None
-        words = evaluate_words(str(run.path), scores.file, scores.protocol, count, scores.reference)
+        words = evaluate_words(str(run.path), scores.file, scores.protocol, scores.clips_in_part, scores.reference)
         found[f"scores on {name}"] = typed_command(words)
     for name, judged in run.plausibility.items():
         found[f"plausibility on {name}"] = typed_command(plausibility_words(str(run.path), judged))

@@ -314,4 +314,4 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
 def _recorded(data: Path | str, file: ClipSource) -> DataRecord:
     """Where the clips are and what they are, for the settings of the run."""
     made = not Path(data).exists()
-    return DataRecord(path=str(data) if made else str(Path(data).resolve()), name=file.name, sha256=file.fingerprint())
+    return DataRecord(path=str(data) if made else str(Path(data).absolute()), name=file.name, sha256=file.fingerprint())
