@@ -102,9 +102,7 @@ def test_runs_of_seeds_that_the_summary_does_not_name_are_not_passed_over(seeds,
     shutil.copytree("models/gru", tmp_path / "both")
     shutil.copytree("models/gru/seed-1", tmp_path / "both/seed-7")
     assert run(f"evaluate {tmp_path / 'both'} two.h5") == 1
-    message = (
-        r"RUN must hold only runs that seeds\.json names, got \S+/both with seed-7; name their seeds in"
-    )
+    message = r"RUN must hold only runs that seeds\.json names, got \S+/both with seed-7; name their seeds in"
     assert re.search(message, capfd.readouterr().err)
 
 

@@ -55,6 +55,16 @@ def test_doing_nothing_changes_nothing(core):
         torch.testing.assert_close(rolled(model(core), **what), untouched, rtol=0, atol=0)
 
 
+def test_a_compiled_model_stays_as_it_is():
+    predictor = model("rims")
+    compiled = torch.compile(predictor, backend="eager")
+    parts = list(dict(predictor.named_children()))
+    what = Intervention(without=(1,))
+    changed, expected = (roll_out(intervene(one, what, CONTEXT), film(), HORIZON) for one in (compiled, predictor))
+    torch.testing.assert_close(changed.prediction, expected.prediction, rtol=0, atol=0)
+    assert list(dict(predictor.named_children())) == list(dict(compiled._orig_mod.named_children())) == parts
+
+
 def test_doing_nothing_is_possible_without_modules():
     torch.testing.assert_close(rolled(model("gru"), from_step=2), rolled(model("gru")), rtol=0, atol=0)
 

@@ -121,6 +121,37 @@ def test_a_layer_can_be_traced(name):
     close(traced(others, state)[0], layer(others, state)[0])
 
 
+@pytest.mark.filterwarnings("ignore")  # of what a trace keeps as it was
+@pytest.mark.parametrize("name", ["scoff", *slow(*(name for name in CORES if name != "scoff"))])
+def test_without_a_state_a_traced_an_exported_and_a_mapped_layer_say_the_same_in_evaluation(name):
+    """Also again and again: noise on first states is no chance there."""
+    layer, given = make(name), inputs()
+    expected = layer(given)[0]
+    programs = {
+        "traced": torch.jit.trace(layer, (given,)),
+        "exported": torch.export.export(layer, (given,)).module(),
+        "mapped": torch.vmap(lambda one: layer(one.unsqueeze(0))[0].squeeze(0), randomness="different"),
+    }
+    for program in programs.values():
+        for _ in range(3):
+            said = program(given)
+            close(said if isinstance(said, Tensor) else said[0], expected)
+
+
+@pytest.mark.filterwarnings("ignore")  # of speed
+@pytest.mark.parametrize("name", ["scoff", *slow(*(name for name in CORES if name != "scoff"))])
+def test_each_sample_has_gradients_of_its_own_in_training(name):
+    layer, given = make(name).train(), inputs()
+    weights = dict(layer.named_parameters())
+
+    def loss(weights: dict[str, Tensor], one: Tensor) -> Tensor:
+        return torch.func.functional_call(layer, weights, (one.unsqueeze(0),))[0].square().sum()
+
+    each = torch.vmap(torch.func.grad(loss), in_dims=(None, 0), randomness="different")(weights, given)
+    assert all(gradient.shape == (BATCH, *weights[name].shape) for name, gradient in each.items())
+    assert any((gradient != 0).any() for gradient in each.values())
+
+
 def test_layers_of_one_kind_run_together_by_vmap():
     """An ensemble, as torch.func makes it."""
     layers, given = [make("rmc"), make("rmc")], inputs()

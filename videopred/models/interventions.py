@@ -51,6 +51,7 @@ def intervene(predictor: Predictor, intervention: Intervention, context: int) ->
         TypeError: no model, or `intervention` is no such.
     """
     check_model(predictor)
+    predictor = getattr(predictor, "_orig_mod", predictor)  # a copy of what torch.compile gives would change the model
     check.require_instance("intervention", intervention, Intervention)
     check.whole_number("--context", context, 1, "give at least one frame to start from")
     fresh, fix = not isinstance(predictor.core, Intervened), "name all changes in one Intervention"

@@ -46,6 +46,7 @@ from torch.nn import functional
 from videopred.check import complaint
 from videopred.models.attention import heads_together, per_head, unheard
 from videopred.models.competition import RandomChoice, lowest
+from videopred.models.constants import keep_constants
 from videopred.models.core import Core, State, Trace
 from videopred.models.dropout import dropout_masks
 from videopred.models.file_communication import FileCommunication
@@ -87,6 +88,7 @@ class SCOFF(Core):
     files may rest.
     """
 
+    noise: Tensor
     _choose = staticmethod(choose)
 
     def __init__(self, config: SCOFFConfig, features: int):
@@ -123,8 +125,14 @@ class SCOFF(Core):
         self.random = RandomChoice() if config.competition == "random" else None
         if config.start == "drawn":
             self.start_mean, self.start_scale = nn.Parameter(torch.zeros(units)), nn.Parameter(torch.ones(units))
+            keep_constants(self)
         else:
             self.start = nn.Parameter(torch.randn(config.files, units))
+
+    def constants(self) -> dict[str, Tensor]:
+        """The noise of first states in evaluation, the same in every clip; tools that trace know no fixed generator."""
+        chance = torch.Generator().manual_seed(0)
+        return {"noise": torch.randn(1, self.rows, self.units, generator=chance, dtype=torch.float32, device="cpu")}
 
     @torch.no_grad()
     def _sharpen(self) -> None:
@@ -147,17 +155,17 @@ class SCOFF(Core):
 
         In evaluation and without a generator, every clip has the same noise, and file k schema k mod S.
         """
-        config, clips = self.config, batch
+        config = self.config
         evenly = generator is None and not self.training
-        if evenly:
-            generator, clips = torch.Generator().manual_seed(0), 1
         device = self.input_map.weight.device
         # Not with a generator of None, with which torch.compile refuses batches of another size.
         source: dict[str, Any] = (
             {"generator": generator, "device": generator.device} if generator else {"device": device}
         )
         if config.start == "drawn":
-            noise = torch.randn(clips, self.rows, self.units, dtype=torch.float32, **source).to(self.start_mean)
+            noise = self.noise
+            if not evenly:
+                noise = torch.randn(batch, self.rows, self.units, dtype=torch.float32, **source).to(self.start_mean)
             hidden = self.start_mean + self.start_scale * noise
         else:
             hidden = self.start
@@ -168,7 +176,7 @@ class SCOFF(Core):
             if evenly:
                 schema = torch.arange(self.rows, device=device) % config.schemata
             else:
-                schema = torch.randint(config.schemata, (clips, self.rows), **source).to(device)
+                schema = torch.randint(config.schemata, (batch, self.rows), **source).to(device)
             schema = schema.expand(batch, -1).clone()
         return (memory, schema) if self.random is None else (memory, schema, self.random.initial_state(hidden))
 
@@ -226,7 +234,7 @@ class SCOFF(Core):
         noise: Sequence[Tensor | None] = [None] * slots.shape[1]
         if self.training or config.eval_sample:
             # In float32, also where all else has fewer bits: the logarithm of a wait rounded to 0 is infinite.
-            waits = torch.empty(*shape, config.schemata, dtype=torch.float32, device=slots.device).exponential_()
+            waits = slots.new_empty((*shape, config.schemata), dtype=torch.float32).exponential_()
             noise = (-waits.log() / config.temperature).to(slots.dtype).unbind(0)
         return read_mask, noise, message_mask
 
