@@ -107,10 +107,10 @@ def test_what_cannot_be_brought_in_leaves_nothing(tmp_path, name, complaint):
     assert [path.name for path in tmp_path.iterdir()] == ["f.npy"]
 
 
-def test_statistics_are_over_the_first_100_clips_of_a_part(tmp_path):
-    """Of which only the last is lit; the clip after it is no part of them."""
-    films = np.zeros((101, 5, 8, 10), np.uint8)
-    films[99:] = 255
+def test_statistics_are_over_100_clips_from_all_over_a_part(tmp_path):
+    """Which may be in an order: of every third, as is looked at here, the last tenth is lit; so are others."""
+    films = np.zeros((300, 5, 8, 10), np.uint8)
+    films[270::3] = films[1:270:3] = 255
     np.save(tmp_path / "x.npy", films)
     data = import_films(tmp_path / "x.npy", tmp_path / "x.h5", ImportConfig(axes="BTHW")).path
-    assert describe(open_dataset(data))["parts"]["test"] == {"clips": 101, "mean_intensity": 0.01}
+    assert describe(open_dataset(data))["parts"]["test"] == {"clips": 300, "mean_intensity": 0.1}

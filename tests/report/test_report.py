@@ -26,6 +26,7 @@ from videopred.eval.tables import written
 from videopred.export import export_run
 from videopred.judging import evaluate, imagine
 from videopred.judging.runs import evaluate_runs
+from videopred.rendering import ROWS
 from videopred.report.clips import choose_clips
 from videopred.report.page import write_report
 from videopred.training.run import train
@@ -203,6 +204,17 @@ def test_the_command_of_an_export_does_not_read_other_data_of_the_same_name(made
     path, other = export_run(run, tmp_path / "gru.safetensors"), tiny_data(tmp_path / "two.h5", seed=7)
     page = Page(write_report([path], tmp_path / "page.html", data=other).read_text())
     assert "videopred train two.h5 --core gru" in page.text
+
+
+def test_of_several_runs_each_shows_the_rows_that_it_can_have(made, tmp_path):
+    page = report(made, tmp_path, "rims", "gru", rows=("truth", "modules"))
+    told = [image["alt"] or "" for image in page.images if "One below the other" in (image["alt"] or "")]
+    of_modules = [ROWS["modules"].summary in alt for alt in told]
+    assert 0 < sum(of_modules) < len(of_modules)
+    with pytest.raises(
+        ValueError, match=r"^--rows must be among truth, .* for this model and data, got schemata; leave it"
+    ):
+        report(made, tmp_path, "rims", "gru", rows=("truth", "schemata"), overwrite=True)
 
 
 def test_other_rows_are_drawn_and_one_that_the_model_lacks_is_refused(made, tmp_path):

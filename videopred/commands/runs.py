@@ -81,7 +81,7 @@ def report(
         str | None, arg(metavar="METRIC", help="Metric that says which are worst and best; default: the first scored.")
     ] = None,
     rows: Annotated[str, arg(help="What is drawn of the clips, as `videopred render --rows`.")] = ",".join(USUAL_ROWS),
-    scores: Annotated[Path, arg(help="Folder that `videopred evaluate` and `plausibility` wrote to.")] = Path("eval"),
+    scores: Annotated[Path, arg(help="Folder with scores in <run>/<data>/, as `evaluate` writes them.")] = Path("eval"),
     out: Annotated[Path, out_flag("HTML file.")] = Path("report.html"),
     device: Device = "auto",
     overwrite: Overwrite = False,

@@ -14,6 +14,7 @@ from videopred.eval.tables import written
 from videopred.judging.drawing import views_of
 from videopred.rendering import ROWS, USUAL_ROWS
 from videopred.rendering.activity_figure import drawable, first_modules
+from videopred.rendering.clip_view import available
 from videopred.rendering.film import film_frames
 from videopred.rendering.strip import strip
 from videopred.report.charts import raster
@@ -91,6 +92,11 @@ class PredictedClips:
         self._views = views_of(predictor, file, part, [one.clip for one in chosen], context, horizon)
         there = drawable(predictor.core.trace_axes)
         self._traces = [name for name in there if name in self._views[0].trace]
+
+    @property
+    def possible_rows(self) -> set[str]:
+        """Rows that can be drawn of this model and data."""
+        return set(available(self._views[0]))
 
     def draw(self, room: int) -> list[Shown]:
         """Films and strips of the clips in the largest of SIZES that fits into so many bytes; else in the smallest."""

@@ -17,7 +17,7 @@ from videopred.files import whole_file
 from videopred.printable import printable_lines
 from videopred.rendering import OF_CHANGES, USUAL_ROWS
 from videopred.report.charts import Line, line_chart, styles
-from videopred.report.clips import bytes_of
+from videopred.report.clips import PredictedClips, bytes_of
 from videopred.report.facts import settings_beside, thinned
 from videopred.report.found import FoundRun, find_run
 from videopred.report.section import Section, tell_run
@@ -104,6 +104,7 @@ def write_report(
         like, together = _asked_on(name, found, beside), bool(beside and compared and compared.scores)
         among = None if name in run.scores else _with_scores_among_others(run, files).scores.get(name)
         sections.append(tell_run(run, shown, by, where, rows=rows, like=like, among=among, together=together))
+    _leave_out_rows([section.predicted for section in sections if section.predicted])
     text = set_page(_with_clips(sections, compared), compared)
     length = len(text.encode())
     must, got = f"make a page of at most {size(LARGEST)}", size(length)
@@ -133,6 +134,13 @@ def _asked_on(data: str, runs: Sequence[FoundRun], common: Common | None) -> Pro
     scores = [run.scores[data] for run in runs if data in run.scores]
     scores += common.tables.values() if common else []
     return scores[0].protocol if scores else None
+
+
+def _leave_out_rows(predicted: Sequence[PredictedClips]) -> None:
+    """Of each run, leave out rows that it lacks and another has; those that none has are refused as they are drawn."""
+    somewhere = {row for one in predicted for row in one.possible_rows}
+    for one in predicted:
+        one.rows = [row for row in one.rows if row in one.possible_rows or row not in somewhere] or one.rows
 
 
 def _with_clips(sections: Sequence[Section], compared: Compared | None) -> list[Section]:
