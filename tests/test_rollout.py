@@ -276,6 +276,14 @@ def test_films_of_another_shape_are_refused(predictor):
         roll_out(predictor, clock_film(CONTEXT), HORIZON)
 
 
+def test_of_what_is_wrapped_the_model_inside_is_asked_for():
+    averaged = torch.optim.swa_utils.AveragedModel(Clock())
+    message = r"^predictor must be a model, got AveragedModel; give what .*load_run returns \(here its \.module\)$"
+    with pytest.raises(TypeError, match=message):
+        roll_out(averaged, torch.zeros(B, CONTEXT, C, H, W), HORIZON)
+    roll_out(averaged.module, torch.zeros(B, CONTEXT, C, H, W), HORIZON)
+
+
 def test_a_rollout_can_be_kept(tmp_path):
     def draw(*shape: int) -> Tensor:
         return torch.rand(shape)

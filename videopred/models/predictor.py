@@ -132,7 +132,8 @@ def check_model(model: object, also: str = "") -> None:
     """
     check_path.not_a_path("predictor", model, "be a model", "load_run")
     fits = isinstance(model, nn.Module) and hasattr(model, "film_shape")
-    fix = f"give what videopred.load_run returns{also}"
+    inside = " (here its .module)" if hasattr(getattr(model, "module", None), "film_shape") else ""
+    fix = f"give what videopred.load_run returns{inside}{also}"
     check.require_kind(fits, "predictor", "be a model", type(model).__name__, fix)
 
 
