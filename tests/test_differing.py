@@ -17,13 +17,20 @@ def said(model: Settings, training: Settings, **more: Any) -> dict[str, Any]:
 def test_settings_that_differ_are_named_as_their_flags():
     wide = tiny_model("gru").model_copy(update={"stack": 3})
     one = said(tiny_model("gru"), tiny_training(updates=3))
-    other = said(wide, tiny_training(updates=3, learning_rate=0.0125, clip_norm=None, keep_every=7), init_from="a/b")
+    other = said(
+        wide,
+        tiny_training(updates=3, learning_rate=0.0125, clip_norm=None, keep_every=7),
+        init_from="/home/me/sweep/seed-1",
+    )
     assert differing({"one": one, "other": other}) == {
         "stack": ["1", "3"],
         "learning-rate": [f"{tiny_training().learning_rate:g}", "0.0125"],
         "clip-norm": [f"{tiny_training().clip_norm:g}", "–"],
         "keep-every": ["–", "7"],
-        "init-from": ["–", "a/b"],
+        "init-from": ["–", "sweep/seed-1"],
+    }
+    assert differing({"one": one, "odd": {"model": {"core": {}}, "training": None, "data": {"path": None}}}) == {
+        "core": ["gru", "–"]
     }
     assert differing({"one": one, "same": one}) == differing({"one": one}) == differing({}) == {}
 

@@ -165,9 +165,8 @@ def test_parts_that_are_there_are_said_to_be(tmp_path, monkeypatch):
 
 
 def test_every_logger_is_a_part():
-    assert {library for _, library, _ in LOGGERS.values()} < {
-        part.library for part in doctor.OPTIONAL_LIBRARIES.values()
-    }
+    parts = {part.library for part in doctor.OPTIONAL_LIBRARIES.values()}
+    assert {service.library for service in LOGGERS.values()} < parts
 
 
 def test_a_device_that_is_none_is_a_usage_error(capfd):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from videopred.run_files import data_name
+from videopred.run_files import data_name, last_name
 
 
 def differing(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -32,16 +32,17 @@ def setting_told(value: Any) -> str:
 
 
 def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    if data := settings.get("data"):
-        yield "data", data_name(Path(data["path"]))
-    for name, value in settings.get("model", {}).items():
+    if path := (settings.get("data") or {}).get("path"):
+        yield "data", data_name(Path(path))
+    for name, value in (settings.get("model") or {}).items():
         if not isinstance(value, Mapping):
             yield name, value
             continue
-        yield name, value.get("source", value["kind"])  # a core of one's own is told by its source
+        yield name, value.get("source", value.get("kind"))  # a core of one's own is told by its source
         own = value.get("settings", {})
         inner = {name: one for name, one in {**value, **own}.items() if name not in ("kind", "source", "settings")}
         yield from ((f"{name}.{one}".replace("_", "-"), value) for one, value in inner.items())
-    for name, value in settings.get("training", {}).items():
+    for name, value in (settings.get("training") or {}).items():
         yield name.replace("_", "-"), value
-    yield "init-from", settings.get("init_from")
+    first = settings.get("init_from")
+    yield "init-from", first and last_name(Path(first))

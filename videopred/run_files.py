@@ -34,10 +34,14 @@ def run_name(run: Path, others: int = 0) -> str:
         run: run folder, or export.
         others: how many more runs were judged together with it.
     """
-    whole = run.resolve()
-    name = whole.name.removesuffix(EXPORT)
-    name = f"{whole.parent.name}/{name}" if is_seed_folder(name) else name
+    name = last_name(run.resolve()).removesuffix(EXPORT)
     return f"{name}-and-{others}-more" if others else name
+
+
+def last_name(path: Path) -> str:
+    """The name of a file or run; that of a run from a seed, or of its export, behind that of its experiment."""
+    above = path.parent.name if is_seed_folder(path.name.removesuffix(EXPORT)) else ""
+    return f"{above}/{path.name}" if above else path.name
 
 
 def data_name(path: Path) -> str:

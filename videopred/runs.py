@@ -259,7 +259,7 @@ def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[s
     for file in files:
         content = file.content.get("fingerprint")
         known = clips.get(file.asked, content) == content  # else other clips of the same name
-        asked = file.asked if known else f"{file.asked}, in {file.path.parent.name}"
+        asked = file.asked if known else f"{file.asked}, in {file.filed_under}/{file.path.parent.name}"
         if asked in found:
             continue
         try:

@@ -100,6 +100,10 @@ def test_runs_of_seeds_that_the_summary_does_not_name_are_not_passed_over(seeds,
     """As where two machines trained some each, and their folders were laid together."""
     monkeypatch.chdir(seeds)
     shutil.copytree("models/gru", tmp_path / "both")
+    shutil.copytree("models/gru/seed-1", tmp_path / "both/seed-1-old")
+    assert (
+        run(f"evaluate {tmp_path / 'both'} two.h5 --context 4 --horizon 3 --metrics mse --out {tmp_path / 'out'}") == 0
+    )
     shutil.copytree("models/gru/seed-1", tmp_path / "both/seed-7")
     assert run(f"evaluate {tmp_path / 'both'} two.h5") == 1
     message = r"RUN must hold only runs that seeds\.json names, got \S+/both with seed-7; name their seeds in"

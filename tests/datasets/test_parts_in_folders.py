@@ -57,6 +57,15 @@ def test_what_differs_between_the_parts_is_said_of_each(films):
     assert found["frame_ms"] == "test: 100"
 
 
+def test_a_single_film_may_lie_in_the_folder_of_its_part(tmp_path):
+    """Not all in one part, as numbered folders of frames are."""
+    save_film(tmp_path / "films" / "train", COLOR[0])
+    save_film(tmp_path / "films" / "test", COLOR[1])
+    films = read_films(tmp_path / "films")
+    assert films.parts == {"train": 1, "test": 1}
+    np.testing.assert_array_equal(films.record("test", 0)["features"], COLOR[1])
+
+
 def test_clips_of_all_parts_are_cut(films):
     cut = read_films(films, ImportConfig(frames=2))
     assert cut.parts == {"train": 2 * (T // 2), "validation": T // 2, "test": T // 2}

@@ -315,3 +315,6 @@ def test_a_run_from_a_seed_keeps_the_name_of_its_training(run):
     export = read_export(export_run(run))
     assert export.settings["init_from"] == "sweep/seed-1"
     assert export.record["command"] == "videopred train d.h5 --init-from sweep/seed-1"
+    write_json(run / "run.json", RECORD | {"command": "videopred train d.h5 --init-from ./seed-1"})
+    command = read_export(export_run(run, overwrite=True)).record["command"]
+    assert command == "videopred train d.h5 --init-from seed-1"

@@ -362,3 +362,17 @@ def test_queries_and_keys_have_the_variance_of_their_input_unless_asked():
 def test_schemata_start_with_a_correlation_of_64_hundredths_unless_asked():
     weight = SCOFF(SCOFFConfig(units=50, schemata=2), 64).state_gates.weight.detach()
     assert torch.corrcoef(weight.unflatten(0, (2, -1)).flatten(1))[0, 1].item() == pytest.approx(0.64, abs=0.05)
+
+
+def test_noise_on_first_states_fits_weights_that_were_made_under_other_defaults():
+    config = SCOFFConfig(files=3, schemata=2, units=4, start="drawn")
+    try:
+        torch.set_default_dtype(torch.bfloat16)
+        half = SCOFF(config, FEATURES).eval()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    with torch.device("meta"):
+        elsewhere = SCOFF(config, FEATURES).eval()
+    for core in (half, elsewhere):
+        (hidden, *_), *_ = core.initial_state(BATCH)
+        assert (hidden.dtype, hidden.device) == (core.start_mean.dtype, core.start_mean.device)

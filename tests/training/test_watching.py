@@ -168,6 +168,20 @@ def test_what_a_program_has_opened_at_a_service_stays_open(data, tmp_path, recor
     assert recorded.told
 
 
+@pytest.mark.parametrize("fails", [(), ("log_metrics",)])
+def test_what_a_service_says_at_its_end_is_one_line_and_hides_nothing(data, tmp_path, recorded, monkeypatch, fails):
+    def fail(*_: Any, **__: Any) -> None:
+        raise Missing("no network")
+
+    monkeypatch.setattr(recorded, "experiment", SimpleNamespace(finish=fail), raising=False)
+    monkeypatch.setattr(recorded, "__init__", lambda self, **arguments: None)
+    for method in fails:
+        monkeypatch.setattr(recorded, method, fail)
+    must = "take what it is told" if fails else "end"
+    with pytest.raises(FailedError, match=rf"^--logger must {must}, got wandb, which says: no network; what was saved"):
+        train(data, tiny_model(), LEARNING, watch=WatchConfig(logger=("wandb",)), out=tmp_path / "run", device="cpu")
+
+
 @pytest.mark.parametrize("method", ["log_metrics", "log_hyperparams"])
 def test_a_logger_that_fails_later_is_one_clear_line_and_the_run_goes_on_without_it(
     data, tmp_path, recorded, monkeypatch, method

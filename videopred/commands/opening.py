@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check, check_path
 from videopred.datasets import open_dataset
-from videopred.run_files import SETTINGS, SUMMARY, data_name, run_name
+from videopred.run_files import SETTINGS, SUMMARY, data_name, is_seed_folder, run_name
 from videopred.training.places import run_of, seeds_of, to_replace
 from videopred.typed_commands import resume_command
 
@@ -65,7 +65,8 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
         must = "hold a run from each of its seeds"
         check.require_sound(not missing, "RUN", must, f"{run} without {', '.join(missing)}", fix)
         named = {path.name for path in of_seeds}
-        others = sorted(path.parent.name for path in run.glob(f"seed-*/{SETTINGS}") if path.parent.name not in named)
+        there = {path.parent.name for path in run.glob(f"*/{SETTINGS}") if is_seed_folder(path.parent.name)}
+        others = sorted(there - named)
         must, got = f"hold only runs that {SUMMARY} names", f"{run} with {', '.join(others)}"
         fix = f"name their seeds in {run / SUMMARY} as well, or move them away"
         check.require_sound(not others, "RUN", must, got, fix)

@@ -95,7 +95,8 @@ def read_raw_films(source: Path | str, config: ImportConfig) -> RawFilms:
 
 def _parts_in(source: Path) -> dict[str, Path]:
     """Part -> the folder in it that holds its films; none of a folder that has films itself, or other folders."""
-    inside = [path for path in visible(source) if path.is_dir()] if source.is_dir() and not _fitting(source) else []
+    there = visible(source) if source.is_dir() and not holds_intphys(source) else []
+    inside = [] if any(map(_file(".png", ".gif", ".mp4"), there)) else [path for path in there if path.is_dir()]
     named = {_PARTS.get(path.name.lower(), ""): path for path in inside}
     told = len(named) == len(inside) and "" not in named
     return {part: named[part] for part in PARTS if part in named} if told else {}

@@ -8,7 +8,7 @@ from typing import Any
 from videopred import check, check_path
 from videopred.checkpoint import BEST, RunConfig, checkpoint_file, read_checkpoint
 from videopred.files import write_all
-from videopred.run_files import EXPORT, is_seed_folder
+from videopred.run_files import EXPORT, last_name
 from videopred.run_record import read_record, updates_learned
 from videopred.weights import Export, export_bytes
 
@@ -86,7 +86,7 @@ def _settings(config: RunConfig) -> dict[str, Any]:
     if config.data is not None:
         settings["data"]["path"] = Path(config.data.path).name
     if config.init_from is not None:
-        settings["init_from"] = _last(Path(config.init_from))
+        settings["init_from"] = last_name(Path(config.init_from))
     return settings
 
 
@@ -104,9 +104,4 @@ def _record(run: Path) -> dict[str, Any]:
 def _without_folder(word: str) -> str:
     """A word of a command with the name of a file in the place of its path, also where it is --flag=PATH."""
     flag, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    return f"{flag}{equals}{_last(Path(value)) if {os.sep, os.altsep} & {*value} else value}"
-
-
-def _last(path: Path) -> str:
-    """The name of a file or run; that of a run from a seed behind that of its experiment."""
-    return f"{path.parent.name}/{path.name}" if is_seed_folder(path.name) else path.name
+    return f"{flag}{equals}{last_name(Path(value)) if {os.sep, os.altsep} & {*value} else value}"

@@ -40,13 +40,8 @@ class _ELU(torch.autograd.Function):
     @staticmethod
     def setup_context(context: Any, inputs: tuple[Tensor], output: Tensor) -> None:
         context.save_for_backward(output)
-        context.save_for_forward(output)
 
     @staticmethod
     def backward(context: Any, upstream: Tensor) -> Tensor:
         (output,) = context.saved_tensors
         return torch.ops.aten.elu_backward(upstream, 1.0, 1.0, 1.0, True, output)
-
-    @staticmethod
-    def jvp(context: Any, tangent: Tensor) -> Tensor:
-        return _ELU.backward(context, tangent)

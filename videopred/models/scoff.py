@@ -163,7 +163,7 @@ class SCOFF(Core):
             {"generator": generator, "device": generator.device} if generator else {"device": device}
         )
         if config.start == "drawn":
-            noise = self.noise
+            noise = self.noise.to(self.start_mean)  # it may have been made under other defaults
             if not evenly:
                 noise = torch.randn(batch, self.rows, self.units, dtype=torch.float32, **source).to(self.start_mean)
             hidden = self.start_mean + self.start_scale * noise

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ from lightning.pytorch.utilities import rank_zero_only
 from videopred import check
 from videopred.files import told_of
 from videopred.run_files import run_name
-from videopred.training.processes import is_first
 from videopred.typed_commands import resume_command
 
 
@@ -142,18 +141,18 @@ def _started(name: str, run: Path, settings: Mapping[str, Any], names: Sequence[
         before = service.opened(import_module(service.library))
         logger: Any = getattr(loggers, service.kind)(**service.arguments(run))
         experiment = logger.experiment  # which starts it, in the first process
-    status = 1
+    status, fix = 1, f"what was saved is kept; continue with `{again}`, or with other loggers"
     try:
         with _told(name, "take settings", f"see to it, and continue with `{again}`"):
             logger.log_hyperparams(dict(settings))
-        fix = f"what was saved is kept; continue with `{again}`, or with other loggers"
         for method in ("log_metrics", "save", "finalize"):
             setattr(logger, method, _told(name, "take what it is told", fix)(getattr(logger, method)))
         yield logger
         status = 0
     finally:
-        if is_first() and experiment is not before:
-            service.end(experiment, status)
+        if experiment is not before:
+            with suppress(Exception) if status else _told(name, "end", fix):  # it would hide what went wrong
+                service.end(experiment, status)
 
 
 @contextmanager
