@@ -57,6 +57,14 @@ def test_what_differs_between_the_parts_is_said_of_each(films):
     assert found["frame_ms"] == "test: 100"
 
 
+def test_a_folder_with_frames_of_its_own_is_a_film_whatever_lies_beside_them(films):
+    Image.fromarray(COLOR[0, 0]).save(films / "0.png")
+    Image.fromarray(COLOR[0, 1]).save(films / "1.png")
+    found = read_films(films)
+    assert found.parts == {"test": 1}
+    np.testing.assert_array_equal(found.record("test", 0)["features"], COLOR[0, :2])
+
+
 def test_a_single_film_may_lie_in_the_folder_of_its_part(tmp_path):
     """Not all in one part, as numbered folders of frames are."""
     save_film(tmp_path / "films" / "train", COLOR[0])
