@@ -124,15 +124,10 @@ def _read_parts(source: Path, folders: Mapping[str, Path], config: ImportConfig)
     )
 
 
-def _fitting(source: Path) -> list[str]:
-    """The formats that a path, which is there, looks like."""
-    return [name for name, form in FORMATS.items() if form.fits(source)]
-
-
 def _read(source: Path, config: ImportConfig) -> RawFilms | ConvertedFilms:
     """What the reader of its format makes of a path."""
     check_path.existing("SOURCE", source)
-    fitting = _fitting(source)
+    fitting = [name for name, form in FORMATS.items() if form.fits(source)]
     must = f"be one of: {'; '.join(FORMATS)}; or pictures or videos in folders train, validation and test"
     got, fix = f"{source}, which is none of them", "save it as one of them"
     if fitting:
