@@ -355,7 +355,7 @@ def test_settings_by_which_runs_differ_stand_beside_what_came_of_them(tmp_path, 
     write_json(Path("models/b/settings.json"), settings)
     for words, told in (
         ("models", "all runs have the same settings\n"),
-        ("models/a", "there are fewer than two runs\n"),
+        ("models/a", "there are fewer than two sound runs\n"),
     ):
         assert run(f"runs {words} --settings") == 0
         assert capfd.readouterr().out == told

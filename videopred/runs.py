@@ -123,7 +123,7 @@ def settings_table(runs: list[Run]) -> str:
     sound = [run for run in runs if run.settings]
     found = differing({run.path: run.settings for run in sound})
     if not found:
-        return "all runs have the same settings" if len(sound) > 1 else "there are fewer than two runs"
+        return "all runs have the same settings" if len(sound) > 1 else "there are fewer than two sound runs"
     paths, validation = [run.path for run in sound], [_loss(run.validation) for run in sound]
     return aligned_lines([("run", *found, "validation"), *zip(paths, *found.values(), validation, strict=True)])
 

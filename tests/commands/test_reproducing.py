@@ -18,6 +18,7 @@ from videopred.commands.reproducing import _check_run, _do
 from videopred.datasets import DATASETS, find_recipe
 from videopred.datasets.generation import generate
 from videopred.experiments import EXPERIMENTS, PAPERS, experiment_names
+from videopred.experiments.asking import fitting
 from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.figures import PAPER_FIGURES, find_figure
 from videopred.experiments.planning import make_plan
@@ -107,6 +108,12 @@ def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
     assert asked == [("--context", "15", "--horizon", "10"), ("--context", "15", "--horizon", "30")] * 4
     against = {words[words.index("--relative-to") + 1] for words in judging if "--relative-to" in words}
     assert against == {"GRU"}
+
+
+def test_of_clips_that_are_too_short_at_most_half_are_given():
+    assert fitting(46, 5, 51) == (46, 5)
+    assert fitting(46, 5, 12) == (6, 5)
+    assert fitting(15, 35, 20) == (10, 10)
 
 
 def test_models_of_a_strip_stand_in_one_picture_under_their_names():

@@ -364,6 +364,17 @@ def test_pictures_in_color_have_the_channels_of_the_truth(tmp_path, kind):
         assert predicted.read(0, 1)[0, :, :, 2, 3].tolist() == [[0] * channels, [1] * channels]
 
 
+def test_an_array_in_color_stays_so_beside_a_grey_truth(tmp_path):
+    """To be refused for its channels: of an array, nothing is guessed."""
+    grey = save_pictures(tmp_path / "grey", "png", ("black", "white"))
+    np.save(tmp_path / "p.npy", np.zeros((1, 2, 3, HEIGHT, WIDTH), bool))
+    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=grey, axes="BTCHW"), "test")
+    assert predicted.film_shape == truth.film_shape == (3, HEIGHT, WIDTH)
+    np.save(tmp_path / "t.npy", np.zeros((1, 2, 1, HEIGHT, WIDTH), bool))
+    predicted, _ = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", axes="BTCHW"), "test")
+    assert predicted.film_shape == (3, HEIGHT, WIDTH)
+
+
 def test_a_colored_film_of_a_grey_truth_is_refused(tmp_path):
     colored = save_pictures(tmp_path / "p", "gif", ("black", "white"), ("black", "red"))
     np.save(tmp_path / "t.npy", np.zeros((2, 2, 1, HEIGHT, WIDTH), bool))
