@@ -194,6 +194,8 @@ BAD = {
     "import cut.h5 --out x.h5": "SOURCE must be a whole HDF5 file, got cut.h5 (",
     "import {data} --out x.h5": "a data file; give it to `videopred inspect` or `train` as it is, or name one of its",
     "import {films} --out x.h5 --part test --array train=a": "--part must be left out where --array names parts, got",
+    "export": "RUN must be given, got nothing; name a run folder, e.g. models/balls4-rims",
+    "export {gru} {gru}": "RUN must be given once each, got ",
     "export {gru} --out there": "--out must end in .safetensors, got there; rename it",
     "export {gru} --checkpoint first": "--checkpoint must be one of best, last, previous, got first; choose",
     "export {gru} --checkpoint last --card": "--checkpoint must be left out with --card, got last; leave it out",

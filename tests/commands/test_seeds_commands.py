@@ -9,6 +9,7 @@ import pytest
 from command_line import LEARNING, core_flags, run, written
 
 from videopred.eval.scores import load_scores
+from videopred.runs import run_stamp
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_runs_that_are_gone_on_with_keep_their_seeds(seeds, monkeypatch, capfd):
     assert capfd.readouterr().err == told
 
 
-@pytest.mark.parametrize("words", ["render {} two.h5", "rollout {} two.h5", "export {}"])
+@pytest.mark.parametrize("words", ["render {} two.h5", "rollout {} two.h5"])
 def test_what_takes_one_run_names_those_to_choose_from(seeds, monkeypatch, capfd, words):
     monkeypatch.chdir(seeds)
     assert run(words.format("models/gru")) == 1
@@ -86,7 +87,22 @@ def test_what_takes_one_run_names_those_to_choose_from(seeds, monkeypatch, capfd
     assert capfd.readouterr().err.endswith(told)
 
 
-@pytest.mark.parametrize("words", ["evaluate {} two.h5", "plausibility {} two.h5", "report {}"])
+def test_runs_of_seeds_are_exported_one_by_one_all_or_none(seeds, monkeypatch, tmp_path, capfd):
+    shutil.copytree(seeds / "models/gru", tmp_path / "gru")
+    monkeypatch.chdir(tmp_path)
+    assert run("export gru --out two.safetensors") == 2
+    assert capfd.readouterr().err == "videopred: --out must come with one run, got 2 runs; leave it out\n"
+    assert run("export gru") == 0
+    files = [Path(f"gru/seed-{seed}.safetensors") for seed in (0, 1)]
+    assert written(capfd.readouterr().out) == files
+    assert [run_stamp(file) for file in files] == [run_stamp(file.with_suffix("")) for file in files]
+    files[0].unlink()
+    assert run("export gru") == 1
+    assert "--out must be a new path, got gru/seed-1.safetensors (already there)" in capfd.readouterr().err
+    assert not files[0].exists()
+
+
+@pytest.mark.parametrize("words", ["evaluate {} two.h5", "plausibility {} two.h5", "report {}", "export {}"])
 def test_a_seed_that_was_not_trained_is_named(seeds, tmp_path, monkeypatch, capfd, words):
     monkeypatch.chdir(seeds)
     shutil.copytree("models/gru", tmp_path / "cut")

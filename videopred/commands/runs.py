@@ -32,39 +32,47 @@ def runs(
 
 
 def export(
-    run: Annotated[Positional[Path], arg(metavar="RUN", help="Run folder that `videopred train` wrote.")],
+    runs: Annotated[
+        Positional[tuple[Path, ...]], arg(metavar="RUN...", help="Run folders, or folders of `train --seeds`.")
+    ],
     *,
     checkpoint: Annotated[
         str | None, arg(metavar="NAME", help="Such as last, or update-0001000 of --keep-every; default: the best.")
     ] = None,
     card: Annotated[bool, arg(help="Write a card (.md) and a film (.gif) of the model as well.")] = False,
     data: Annotated[
-        Path | None, arg(metavar="DATA", help="Clips that the card shows; default: what the run learned from.")
+        Path | None, arg(metavar="DATA", help="Clips that a card shows; default: what its run learned from.")
     ] = None,
     scores: Annotated[Path, arg(help="Folder of results, or of a run's scores, for the card.")] = Path("eval"),
     half: Annotated[bool, arg(help="Round the weights to 16 bits: half the size, slightly other scores.")] = False,
-    out: Annotated[Path | None, out_flag("File ending in .safetensors; default: RUN[-NAME].safetensors.")] = None,
+    out: Annotated[Path | None, out_flag("File of one run; default: RUN[-NAME].safetensors.")] = None,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Write a trained model as one small file that every command takes in place of the run."""
+    """Write trained models as small files, each of which every command takes in place of its run."""
+    check.require(len(runs) > 0, "RUN", "be given", "nothing", "name a run folder, e.g. models/balls4-rims")
     for flag, given in (("--data", data), ("--scores", None if scores == Path("eval") else scores)):
         check.require(card or given is None, flag, "come with --card", given, "leave it out")
         if given is not None:
             check_path.existing(flag, given)
     fix = "leave it out; scores on a card are those of the best"
     check.require(not card or checkpoint is None, "--checkpoint", "be left out with --card", checkpoint, fix)
-    check_path.run_folder(run)
+    each = each_run(runs)
+    check.each_once("RUN", each, "be given once each")
     if out is not None:
+        check.require(len(each) == 1, "--out", "come with one run", f"{len(each)} runs", "leave it out")
         check_path.absent("--out", check_path.export_name(out), overwrite)
-    if card:
-        from videopred.export.with_card import export_with_card
+    from videopred.export import export_file, export_run
+    from videopred.export.with_card import export_with_card
 
-        made = export_with_card(run, out, data=data, results=scores, half=half, overwrite=overwrite)
-    else:
-        from videopred.export import export_run
-
-        made = [export_run(run, out, checkpoint=checkpoint, half=half, overwrite=overwrite)]
+    for run in each:
+        export_file(run, out, overwrite, checkpoint)  # before any of them is written
+    made: list[Path] = []
+    for run in each:
+        if card:
+            made += export_with_card(run, out, data=data, results=scores, half=half, overwrite=overwrite)
+        else:
+            made.append(export_run(run, out, checkpoint=checkpoint, half=half, overwrite=overwrite))
     terminal.print_files(made, json_)
 
 
