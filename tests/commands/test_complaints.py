@@ -28,6 +28,7 @@ NAMED = (*CORES, *PRESETS, "MODULE:CLASS")
 BAD = {
     "frobnicate": f"COMMAND must be one of {', '.join(COMMANDS)}, got frobn",
     "generat": "got generat; did you mean generate?",
+    "bench cores --cores gru": "--cores must be one of rims, brims, scoff, got gru; choose one of these",
     "bench core --repeats 1": "bench scores, bench train, got bench core; did you mean bench cores?",
     "--verbose": f"COMMAND must be one of {', '.join(COMMANDS)}, got --verb",
     "generate ball4": f"PRESET must be one of {', '.join(DATASETS)}, got ball4; did you mean balls4?",

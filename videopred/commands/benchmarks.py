@@ -37,7 +37,13 @@ def bench_generate(
 
 def bench_cores(
     *,
-    cores: Annotated[tuple[str, ...], arg(metavar="NAME", help="Of rims, brims, scoff.")] = ("rims", "brims", "scoff"),
+    cores: Annotated[
+        tuple[Literal["rims", "brims", "scoff"], ...], arg(metavar="NAME", help="Of rims, brims, scoff.")
+    ] = (
+        "rims",
+        "brims",
+        "scoff",
+    ),
     batches: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Batch sizes.")] = (64, 8),
     steps: Annotated[int, arg(help="Steps of a sequence.")] = 50,
     repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 3,
@@ -79,7 +85,10 @@ def bench_scores(
 
 def bench_train(
     *,
-    cores: Annotated[tuple[str, ...], arg(metavar="NAME", help="Of rims, scoff.")] = ("rims", "scoff"),
+    cores: Annotated[tuple[Literal["rims", "scoff"], ...], arg(metavar="NAME", help="Of rims, scoff.")] = (
+        "rims",
+        "scoff",
+    ),
     batch: Annotated[int | None, arg(help="Batch size; default: 32, and on a CUDA device 64.")] = None,
     frames: Annotated[int | None, arg(help="Frames of a clip; default: 21, and on a CUDA device 51.")] = None,
     repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 3,
