@@ -27,15 +27,16 @@ def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
 
     Args:
         frames: (T, H, W, 3) uint8, 0 to 255.
-        frame_ms: time per frame; GIF counts in steps of 10 ms, and browsers slow down below 20 ms.
+        frame_ms: time per frame; GIF counts up to 65,535 steps of 10 ms, and browsers slow down below 20 ms.
 
     Raises:
         TypeError: the frames are not uint8 (imageio would write a float film as black).
         ValueError: they have other axes, or the time is no such number.
     """
     _check_pixels("frames", frames, axes=4)
-    allowed = isinstance(frame_ms, Integral) and frame_ms >= 20 and frame_ms % 10 == 0
-    require(allowed, "frame_ms", "be a multiple of 10, at least 20", frame_ms, "try 100, ten frames a second")
+    allowed = isinstance(frame_ms, Integral) and 20 <= frame_ms <= 655_350 and frame_ms % 10 == 0
+    must, fix = "be a multiple of 10, from 20 to 655350", "try 100, ten frames a second"
+    require(allowed, "frame_ms", must, frame_ms, fix)
     first, *others = map(_with_palette, frames)  # by imageio, Pillow would look for a palette again, for twice as long
     content = io.BytesIO()
     first.save(content, "GIF", save_all=True, append_images=others, duration=frame_ms, loop=0)

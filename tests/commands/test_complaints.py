@@ -181,6 +181,7 @@ BAD = {
     "render {gru} {data} --swap 1": "--swap must be two different modules with a comma between them, got 1; write e.g",
     "render {gru} {data} --rows change": "got change; give --without, --freeze, --swap or --schema",
     "render {gru} {data} --frame-ms 10": "--frame-ms must be a multiple of 10, at least 20, for a GIF, got 10; try 100",
+    "render {gru} {data} --frame-ms 700000": "--frame-ms must be at most 655350, as GIFs have it, got 700000; try 100",
     "render {gru} {data} --frame-ms 33": "--frame-ms must be a multiple of 10, at least 20, for a GIF, got 33; try 100",
     "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the part, got -1; choose one",
     "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",

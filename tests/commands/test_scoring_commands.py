@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import run, written
+from command_line import CLIPS, SIZES, SMALL, run, written
 
 from videopred.datasets import open_dataset
 
@@ -119,6 +119,55 @@ def test_what_does_not_go_with_films_made_elsewhere(films, tmp_path, monkeypatch
     assert message in err
     assert err.count("\n") == 1
     assert not any(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def rolled(place, tmp_path_factory) -> Path:
+    """Rollouts of a run, `tests` of the test part and `train` of the first clips of the training part."""
+    folder = tmp_path_factory.mktemp("rolled")
+    for part in ("test", "train"):
+        words = f"--part {part} --first 5 --context 5 --horizon 4 --out {folder / part}.npz"
+        assert run(f"rollout {place / 'gru'} {place / 'balls4.h5'} {words}") == 0
+    return folder
+
+
+def test_a_rollout_that_was_kept_has_the_scores_of_its_run(place, rolled, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    data, asked = place / "balls4.h5", "--context 5 --horizon 4 --metrics mse --json"
+    assert run(f"evaluate {place / 'gru'} {data} {asked} --out run") == 0
+    of_run = json.loads(capfd.readouterr().out)
+    kept = f"--pred {rolled / 'test.npz'} --pred-array prediction --range 0 1 --axes BTCHW"
+    assert run(f"evaluate {data} {kept} {asked} --out films") == 0
+    of_films = json.loads(capfd.readouterr().out)
+    expected = of_run["rows"]["model"]["mse"]["steps"]
+    np.testing.assert_allclose(of_films["rows"]["prediction"]["mse"]["steps"], expected, rtol=1e-6)
+    assert run(f"evaluate {kept} --true {rolled / 'test.npz'} --true-array truth --metrics mse --json --out both") == 0
+    of_both = json.loads(capfd.readouterr().out)
+    np.testing.assert_allclose(of_both["rows"]["prediction"]["mse"]["steps"], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kept", "clips", "more", "message"),
+    [
+        ("test", "{data}", "--context 4", "--context must be 5, as {rolled}/test.npz says, got 4; score it on what"),
+        ("train", "{data}", "--context 5", "--part must be train, as {rolled}/train.npz says, got test; score it on"),
+        (
+            "test",
+            "{other}",
+            "--context 5",
+            "DATA must hold the clips of {data} that {rolled}/test.npz is of, got ",
+        ),
+    ],
+)
+def test_a_rollout_is_not_scored_on_other_clips_or_behind_another_context(
+    place, rolled, tmp_path, monkeypatch, capfd, kept, clips, more, message
+):
+    monkeypatch.chdir(tmp_path)
+    names = {"data": place / "balls4.h5", "rolled": rolled, "other": tmp_path / "other.h5"}
+    assert run(f"generate balls4 {SIZES} {SMALL['balls4']} {CLIPS} --seed 8 --out other.h5") == 0
+    films = f"--pred {rolled / kept}.npz --pred-array prediction --range 0 1 --axes BTCHW --metrics mse"
+    assert run(f"evaluate {clips.format(**names)} {films} --horizon 4 {more}") == 2
+    assert message.format(**names) in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,10 @@ def test_a_single_value_is_a_dot_at_its_frame(place):
     assert has(plot, IMPOSSIBLE)
     picture = scene_gif_frames([pair], "O1", "nats")
     assert (picture[-1] != picture[0])[190:].any()
+    for color in (POSSIBLE, IMPOSSIBLE):
+        across = np.flatnonzero((picture[-1][190:] == color).all(-1).any(0))
+        down = np.flatnonzero((picture[-1][190:] == color).all(-1).any(1))
+        assert abs(len(across) - len(down)) <= 1, "a whole dot, though it goes beyond the last frame"
 
 
 def test_a_curve_stands_at_the_frames_that_it_is_of(place):

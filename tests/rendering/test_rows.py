@@ -53,7 +53,7 @@ def test_panels_stand_where_the_film_says(rows, abreast):
     """At most four abreast, in even lines, each with its pixels inside its border."""
     whole = film_frames(view(), rows, panel_px=SCALE * WIDTH)
     panels = draw_rows(rows, view(), SCALE)
-    column = max(SCALE * WIDTH + 8, *map(widest, panels))
+    column = max(SCALE * WIDTH + 8, 14 + max(map(widest, panels)))
     header = 16 + 24 * max(len(headings(panel, SCALE * WIDTH)) for panel in panels)
     for k, row in enumerate(rows):
         left = 14 + (column - SCALE * WIDTH) // 2 + k % abreast * (column + 14)
@@ -191,7 +191,7 @@ def test_the_caption_of_a_panel_stays_beside_the_numbers_of_many_modules():
     assert [line.caption for line in headings(swapped, 1000)] == ["changed, 1 for 3, from step 3"]
     assert [line.caption for line in headings(swapped, 100)] == ["changed", "1 for 3", "from step 3"]
     assert [(line.caption, len(line.swatches)) for line in headings(masks, 1000)] == [("masks", 11)]
-    assert [(line.caption, len(line.swatches)) for line in headings(masks, 100)] == [("masks", 0), ("", 11)]
+    assert [(line.caption, len(line.swatches)) for line in headings(masks, 100)] == [("masks", 0), ("", 6), ("", 5)]
     assert [(line.caption, len(line.swatches)) for line in headings(draw("diff", view(), SCALE), 9)] == [
         ("", 2),
         ("", 1),

@@ -29,7 +29,7 @@ def test_each_model_has_a_column_of_a_film_beside_the_truth():
     other = {"schema": trace()["schema"]}
     whole = film_frames(beside(other), [*rows, "schemata"], panel_px=SCALE * WIDTH)
     panels = draw_rows([*rows, "schemata"], beside(other), SCALE)
-    column = max(SCALE * WIDTH + 8, *map(widest, panels))
+    column = max(SCALE * WIDTH + 8, 14 + max(map(widest, panels)))
     header = 16 + 24 * max(len(headings(panel, SCALE * WIDTH)) for panel in panels)
     cells = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (3, 1), (3, 2)]
     for panel, (line, k) in zip(panels, cells, strict=True):

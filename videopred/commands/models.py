@@ -92,7 +92,13 @@ def rollout(
         predictor = intervene(predictor, intervention, asked.context)
     rollout, truth = imagine(predictor, asked.file, part, chosen, asked.context, asked.horizon, feedback=feedback)
     clips = {"data": str(data), "fingerprint": asked.file.fingerprint(), "part": part, "clips": list(chosen)}
-    made = {"run": str(run), **clips, "feedback": feedback, "intervention": list(intervention.words)}
+    made = {
+        "run": str(run),
+        **clips,
+        "context": asked.context,
+        "feedback": feedback,
+        "intervention": list(intervention.words),
+    }
     for flag, one in paths.items():
         check_path.absent(flag, one, overwrite)  # another command may have made it meanwhile
     save_rollout(path, rollout, truth, made)

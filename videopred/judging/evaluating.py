@@ -157,6 +157,18 @@ def _check_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) 
     turned = sorted(ours) == sorted(theirs)
     fix = "say with --axes which axis is which" if turned else "predict frames of that size"
     check.require(ours == theirs, flag, must, got, fix)
+    if not isinstance(file, GivenTruth):
+        _check_made(predicted, file, protocol)
+
+
+def _check_made(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:
+    """Refuse what `videopred rollout` wrote after another context, or of other clips."""
+    made, fix = predicted.made, "score it on what it was rolled out on"
+    for name, asked in (("context", protocol.context), ("part", protocol.part)):
+        said = made.get(name, asked)
+        check.require(said == asked, f"--{name}", f"be {said}, as {predicted.path} says", asked, fix)
+    same = made.get("fingerprint", file.fingerprint()) == file.fingerprint()
+    check.require(same, "DATA", f"hold the clips of {made.get('data')} that {predicted.path} is of", file.path, fix)
 
 
 def _check_beginning(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:

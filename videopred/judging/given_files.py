@@ -1,7 +1,9 @@
 """Films at a path that are to be judged: from our data files, or from arrays and pictures of others."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +64,18 @@ def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> 
     check.require(len(axes) == films.ndim, "--axes", must, got, "give one letter for each")
     samples = np.moveaxis(films, axes.index("N"), 0)
     return [films_of_array(path, what, sample, config) for sample in samples]
+
+
+def rollout_made(path: Path, array: str | None) -> Mapping[str, Any]:
+    """What `videopred rollout` says in its file of how the prediction was made; nothing of other films."""
+    if path.suffix.lower() != ".npz" or array != "prediction":
+        return {}
+    with np.load(path) as arrays:
+        try:
+            made = json.loads(str(arrays["made"]))
+        except (KeyError, ValueError):  # other programs call arrays so, too
+            return {}
+    return made if isinstance(made, dict) else {}
 
 
 def _open_array(path: Path, array: str | None) -> tuple[str, np.ndarray]:

@@ -12,7 +12,7 @@ from videopred import check, check_path
 from videopred.amounts import number_told
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.fingerprint import hash_files
-from videopred.judging.given_files import holds_array, read_samples
+from videopred.judging.given_files import holds_array, read_samples, rollout_made
 from videopred.run_files import data_name
 
 
@@ -34,6 +34,7 @@ class GivenFilms:
         clips, frames: how many clips, of how many frames each.
         samples: how many films of each clip.
         film_shape: channels, height, width.
+        made: what `videopred rollout` says of how it made them; empty of others.
         is_array: whether they are an array, whose `value_range` and `axes` must be said.
         remark: that the first clip takes a small share of the range, which may be the wrong one; else empty.
 
@@ -58,6 +59,7 @@ class GivenFilms:
         with check.named(self._names):
             self.is_array = holds_array(path, array)
             self._films = read_samples(path, axes, array, part)
+        self.made = rollout_made(path, array)
         self._stored = self._films[0]
         self.clips, self.samples = len(self._stored.names), len(self._films)
         first = self._raw(0)

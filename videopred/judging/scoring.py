@@ -76,8 +76,10 @@ def judge_rows(
         ValueError: an unknown metric or part, more clips than there are, context and horizon longer than the clips, a
             reference without a train part or of other frames, a name that a trivial baseline has, or a prediction of
             another shape.
-        TypeError: a name that is no text.
+        TypeError: a name that is no text, or something else than `HowAndWhere` knows.
     """
+    other, fix = ", ".join(how.keys() - HowAndWhere.__optional_keys__), "say in the protocol what is asked"
+    check.require_kind(not other, "how", f"be of {', '.join(sorted(HowAndWhere.__optional_keys__))}", other, fix)
     clips, batch_size = check_protocol(protocol, file), how.get("batch_size", 32)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
     reference = _reference(how.get("reference"), file, protocol)

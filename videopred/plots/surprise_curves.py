@@ -155,8 +155,9 @@ def scene_gif_frames(pairs: Sequence[Pair], name: str, unit: str, *, panel_px: i
         image = bare.copy()
         for number, pair in enumerate(pairs):
             left = layout.plot_left(number)
-            now = left + round(layout.span * pair.numbers[t] / _end(pair))
-            image[layout.below :, left : now + 1] = full[layout.below :, left : now + 1]
+            last, now = t == len(pair.numbers) - 1, round(layout.span * pair.numbers[t] / _end(pair))
+            drawn = slice(left, left + (layout.span if last else now + 1))  # the last dot goes beyond its frame
+            image[layout.below :, drawn] = full[layout.below :, drawn]
             for film in range(2):
                 tricked = film == 1 and len(pair.marks) > 0 and pair.numbers[t] >= pair.marks[0]
                 x, y = layout.film_left(number, film), layout.top

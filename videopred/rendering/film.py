@@ -19,6 +19,8 @@ _ABREAST = 4
 """Panels in a line at most, but for more models; then they are smaller."""
 _WORDS = 2
 """Colours that are named in words in a line at most, where more would need more room than the panel has."""
+_NUMBERS = 7
+"""Colours that are named by numbers in a line at least, also where they need more."""
 
 
 @our_style()
@@ -42,7 +44,7 @@ def film_frames(view: ClipView, rows: Sequence[str] = USUAL_ROWS, *, panel_px: i
     abreast = max(_ABREAST, len(view.of_each) + ("truth" in rows))
     scale = max(1, panel_px * _ABREAST // abreast // max(height, width))
     panels = draw_rows(rows, view, scale)
-    widest = max(heading.width for panel in panels for heading in headings(panel, width * scale))
+    widest = MARGIN + max(heading.width for panel in panels for heading in headings(panel, width * scale))
     if (fitting := min(panel_px, widest) // max(height, width)) > scale:  # there is room under the headings
         scale, panels = fitting, draw_rows(rows, view, fitting)
     cells = _in_columns(panels, [one.model for one in view.of_each]) if view.beside else _in_lines(len(panels))
@@ -133,17 +135,21 @@ def headings(panel: Panel, wide: int) -> list[Heading]:
     """What stands above a panel: its model if there are several, then what it shows and the colours that are named.
 
     Several colours with words for names say what it shows; others have a line of their own if they need it. Many words
-    stand in two lines, and so does what is said in several parts.
+    stand in two lines, and so does what is said in several parts; many numbers in as many as they need.
 
     Args:
         panel: what is drawn.
         wide: its width, px.
     """
-    named = len(panel.swatches) > 1 and not panel.kind and not panel.numbered
-    line = Heading("" if named else panel.caption, () if panel.numbered else panel.swatches)
+    says = len(panel.swatches) > 1 and not panel.kind and not panel.numbered
+    line = Heading("" if says else panel.caption, () if panel.numbered else panel.swatches)
     lines = [line]
     if line.width > wide and line.caption and line.swatches:
-        lines = [Heading(line.caption), Heading("", line.swatches)]
+        named = len(line.swatches)
+        fitting = max(_NUMBERS, named * (wide + 2 * BORDER) // legend_width(line.swatches))
+        many = -(-named // -(-named // fitting))  # lines are about as long as each other
+        parts = [line.swatches[k : k + many] for k in range(0, named, many)]
+        lines = [Heading(line.caption), *(Heading("", part) for part in parts)]
     elif line.width > wide + 2 * BORDER and not line.swatches:
         lines = [Heading(part) for part in line.caption.split(", ")]
     elif line.width > wide + 2 * BORDER and len(line.swatches) > _WORDS:

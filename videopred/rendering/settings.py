@@ -84,7 +84,9 @@ class PictureConfig(Settings):
 
     @model_validator(mode="after")
     def _can_be_drawn(self) -> "PictureConfig":
-        check.whole_number("--frame-ms", self.frame_ms, 1, "try 100, ten frames a second")
+        fix = "try 100, ten frames a second"
+        check.whole_number("--frame-ms", self.frame_ms, 1, fix)
+        check.require(self.frame_ms <= 655_350, "--frame-ms", "be at most 655350, as GIFs have it", self.frame_ms, fix)
         check.require(len(self.format) > 0, "--format", "name at least one", "none", "choose among gif, mp4 and png")
         check.each_once("--format", self.format)
         if self.rows is not None:
