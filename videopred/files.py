@@ -246,13 +246,16 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def told_of(path: Path, kind: str = "file", argument: str | None = None) -> Iterator[None]:
+def told_of(
+    path: Path, kind: str = "file", argument: str | None = None, elsewhere: str = "choose another place"
+) -> Iterator[None]:
     """What the system says of writing becomes one line that names `path`.
 
     Args:
         path: what is written.
         kind: what it is.
         argument: what the user gave it as; None if it was not given by name.
+        elsewhere: what to do where nobody may write there.
 
     Raises:
         OSError: that line; PermissionError where it is of one.
@@ -263,7 +266,7 @@ def told_of(path: Path, kind: str = "file", argument: str | None = None) -> Iter
         if error.errno is None:  # one of our own lines
             raise
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        fix = "free some space or choose another disk" if full else with_closing("choose another place", error)
+        fix = "free some space or choose another disk" if full else with_closing(elsewhere, error)
         why = error.strerror or error
         got = why if argument is None else f"{path} ({why})"
         line = check.complaint(argument or str(path), f"be a {kind} that can be written", got, fix)

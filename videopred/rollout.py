@@ -181,7 +181,7 @@ def _feed(feedback: str, chance: Sequence[torch.Generator]) -> Feed:
 
     def sample(said: Tensor) -> Tensor:
         # Drawn on the CPU, clip by clip: the same whatever the device, and whatever else is in the batch.
-        draws = [torch.rand(said.shape[1:], generator=one, dtype=torch.float32) for one in chance]
+        draws = [torch.rand(said.shape[1:], generator=one, dtype=torch.float32, device="cpu") for one in chance]
         return (torch.stack(draws).to(said.device) < said).to(said)
 
     return sample

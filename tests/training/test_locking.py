@@ -165,15 +165,18 @@ def test_other_failures_are_not_hidden(tmp_path, monkeypatch):
         FolderLock(tmp_path).hold("--out", tmp_path)
 
 
-def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("argument", "fix"),
+    [("--out", "choose another place"), ("--resume", "copy it to where you can write, and name the copy")],
+)
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch, argument, fix):
     def refuse(*anything: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(
-        OSError, match=r"\.lock must be a file that can be written, got Permission denied; choose anoth"
-    ):
-        FolderLock(tmp_path).hold("--out", tmp_path)
+    message = rf"{argument} must be a folder that can be written, got \S+ \(Permission denied\); {fix}$"
+    with pytest.raises(PermissionError, match=message):
+        FolderLock(tmp_path).hold(argument, tmp_path)
 
 
 @pytest.fixture

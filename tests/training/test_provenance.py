@@ -41,6 +41,12 @@ def test_what_a_notebook_or_an_interpreter_was_started_with_is_no_command(monkey
     assert "command" not in provenance()
 
 
+def test_nor_is_what_began_with_a_prompt(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/env/bin/ipython", "--no-banner"])
+    monkeypatch.setattr("sys.ps1", "In : ", raising=False)
+    assert "command" not in provenance()
+
+
 def test_a_run_knows_the_job_it_is_of(monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert "job" not in provenance()

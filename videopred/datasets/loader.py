@@ -123,8 +123,9 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         """What an item shows, given frames (T, H, W, C), of which `first` is the first of its window."""
         seen = frames[first : first + self.window]
         if self.stack > 1:
-            back = torch.arange(1 - self.stack, 1)
-            sources = (torch.arange(first, first + self.window)[:, None] + back).clamp(min=0)
+            back = torch.arange(1 - self.stack, 1, device=frames.device)
+            at = torch.arange(first, first + self.window, device=frames.device)
+            sources = (at[:, None] + back).clamp(min=0)
             stacked = frames[sources].movedim(1, -2)  # (window, H, W, stack, C)
             seen = stacked.flatten(-2)
         if self.dtype != torch.uint8:
@@ -153,7 +154,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
             for name, values in read.items():
                 block = torch.from_numpy(values)
                 if name not in held:
-                    held[name] = torch.empty((self.stop - self.start, *block.shape[1:]), dtype=block.dtype)
+                    held[name] = block.new_empty((self.stop - self.start, *block.shape[1:]))
                 held[name][start - self.start :][: len(block)] = block
         return held
 

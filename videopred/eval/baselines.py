@@ -34,9 +34,9 @@ class TrainingStatistics:
     def __init__(self, context: int, horizon: int, film_shape: tuple[int, int, int]):
         self.context, self.horizon = context, horizon
         self._frames = 0
-        self._frame_sum = torch.zeros(film_shape, dtype=torch.float64)
-        self._pixels = torch.zeros(2, 1, dtype=torch.float64)  # of the last context frame: dark, lit
-        self._intensity = torch.zeros(2, horizon, dtype=torch.float64)  # their sum at each step
+        self._frame_sum = torch.zeros(film_shape, dtype=torch.float64, device="cpu")
+        self._pixels = torch.zeros(2, 1, dtype=torch.float64, device="cpu")  # of the last context frame: dark, lit
+        self._intensity = torch.zeros(2, horizon, dtype=torch.float64, device="cpu")  # their sum at each step
 
     def update(self, film: Tensor) -> None:
         """Add whole clips of the training part: (B, T, C, H, W), T at least context + horizon."""
@@ -63,7 +63,7 @@ class TrainingStatistics:
         Args:
             total: gives the sum of a tensor over all processes.
         """
-        self._frames = int(total(torch.tensor(self._frames)))
+        self._frames = int(total(torch.tensor(self._frames, device="cpu")))
         self._frame_sum, self._pixels, self._intensity = map(total, (self._frame_sum, self._pixels, self._intensity))
 
     @property

@@ -74,7 +74,7 @@ class SSIM(Similarity):
     @property
     def window(self) -> tuple[float, ...]:
         half = self.config.window // 2
-        weights = torch.exp(-torch.arange(-half, half + 1).double().square() / (2 * 1.5**2))
+        weights = torch.exp(-torch.arange(-half, half + 1, device="cpu").double().square() / (2 * 1.5**2))
         return tuple((weights / weights.sum()).tolist())
 
     @property
@@ -122,7 +122,7 @@ class SVGSSIM(UniformSSIM):
 def _sliding(window: tuple[float, ...], length: int) -> Tensor:
     """The matrix (places, length) whose product with a column is its weighted mean at every place of the window."""
     size = len(window)
-    matrix = torch.zeros(length - size + 1, length, dtype=torch.float64)
+    matrix = torch.zeros(length - size + 1, length, dtype=torch.float64, device="cpu")
     for place, row in enumerate(matrix):
-        row[place : place + size] = torch.tensor(window, dtype=torch.float64)
+        row[place : place + size] = torch.tensor(window, dtype=torch.float64, device="cpu")
     return matrix

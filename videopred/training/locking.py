@@ -46,7 +46,8 @@ class FolderLock:
         lock = folder / LOCK
         if lock.exists() and any(samestat(fstat(file.fileno()), lock.stat()) for file in self._held):
             return  # a second lock on it would be another's on some systems
-        with told_of(lock):
+        resumes, copied = argument == "--resume", "copy it to where you can write, and name the copy"
+        with told_of(self._run, "folder", argument, copied if resumes else "choose another place"):
             file = lock.open("ab")
         self._held.append(file)
         if not take_lock(file):

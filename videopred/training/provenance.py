@@ -19,7 +19,8 @@ from videopred.systems import home_of_processes
 
 _PACKAGE = Path(__file__).parent.parent
 _INTERACTIVE = ("ipykernel_launcher.py", "colab_kernel_launcher.py", "", "-c")
-"""Programs of notebooks and of an interpreter: what they were started with says nothing of what was done there."""
+"""Programs of notebooks and of an interpreter: what they were started with says nothing of what was done there. Others
+have a prompt."""
 _LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py")
 
 
@@ -30,7 +31,7 @@ def provenance() -> dict[str, Any]:
     """
     job, program = my_job(), _program(Path(sys.argv[0]))
     return {
-        **({} if program in _INTERACTIVE else {"command": shlex.join([program, *sys.argv[1:]])}),
+        **({} if program in _INTERACTIVE or hasattr(sys, "ps1") else {"command": shlex.join([program, *sys.argv[1:]])}),
         "started": now(),
         "python": platform.python_version(),
         "machine": platform.platform(),
