@@ -123,7 +123,7 @@ WORDS = "videopred evaluate models/mine data.h5 --context 4 --horizon 3 --part v
         ({"metric_settings": ("f1.threshold=0.25",)}, 7, " --metric-settings f1.threshold=0.25"),
         ({"feedback": "threshold:0.5"}, 7, " --feedback threshold:0.5"),
         ({"feedback": "sample", "samples": 6}, 7, " --feedback sample --samples 6"),
-        ({"means": (2,)}, 7, ""),
+        ({"means": (2,)}, 7, " --means 2"),
     ],
 )
 def test_all_that_was_asked_is_said(other, clips, more):

@@ -85,7 +85,7 @@ def evaluate_words(
     named = card.protocol if card else None
     usual = dict(named or Protocol(context=0, horizon=0))
     usual["clips"] = usual["clips"] or clips
-    unsaid = {"name", "changed", "means"} | ({"part", "context", "horizon"} if named else set())
+    unsaid = {"name", "changed"} | ({"part", "context", "horizon"} if named else set())
     said: dict[str, Any] = {"protocol": protocol.name} if named else {}
     said |= {name: value for name, value in protocol if name not in unsaid and value not in (None, usual[name])}
     said |= {} if reference in (None, data) else {"reference": reference}

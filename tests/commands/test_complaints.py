@@ -125,6 +125,8 @@ BAD = {
     "render {gru}": "RUN and DATA must be given, got ",
     "render {gru} {rims} {data} --without 0": "--without must be left out with several runs, got both; modules are of",
     "render {gru} {rims} {data} --figure activation": "--figure must be strip with several runs, got activation",
+    "evaluate {gru} {data} --means 5 3 5": "--means must name each once, got 5 twice; leave one out",
+    "evaluate {gru} {data} --means 0": "--means must be between 1 and ",
     "evaluate {gru} {gru} {data}": "RUN must be given once each, got ",
     "evaluate {gru} {data} --metrics --first 1": "--metrics must have a value, got none; give one, or leave it out",
     "rollout {rims} {data} --without": "--without must have a value, got none; give one, or leave it out",

@@ -238,6 +238,25 @@ def test_scores_of_runs_judged_together_are_offered(place, tmp_path, monkeypatch
     assert run("compare eval/gru-and-1-more/balls4") == 0
 
 
+def test_means_over_fewer_steps_are_told_of_scores_and_of_their_comparison(place, judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    words = f"--out {tmp_path}/of-two --means 2 1 --json"
+    assert run(f"evaluate {place / 'gru'} {place / 'balls4.h5'} {ASKED} {words}") == 0
+    told = json.loads(capfd.readouterr().out)["rows"]["model"]["mse"]
+    assert told["means"] == pytest.approx({str(span): np.mean(told["steps"][:span]) for span in (1, 2, 3)})
+    assert run(f"compare {place / 'gru'} {place / 'rims'} --means 2 --out {tmp_path}/compared") == 0
+    printed = capfd.readouterr().out
+    assert 0 < printed.find(" mean of 2 ") < printed.find(" mean of 3 ")
+    lines = list(csv.DictReader((tmp_path / "compared/comparison.csv").open()))
+    of_two = {line["row"]: line["value"] for line in lines if (line["metric"], line["steps"]) == ("mse", "2")}
+    assert float(of_two["gru"]) == pytest.approx(told["means"]["2"])
+    assert run(f"compare {tmp_path}/of-two eval/rims/balls4 --out {tmp_path}/again") == 0, "means are no protocol"
+    assert " mean of 1 " in capfd.readouterr().out
+    assert run(f"compare {place / 'gru'} {place / 'rims'} --means 4 --out {tmp_path}/longer") == 2
+    told = "videopred: --means must be between 1 and 3, the frames predicted, got 4; lower it or raise --horizon\n"
+    assert capfd.readouterr().err == told
+
+
 def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
     out = tmp_path / "out"

@@ -130,6 +130,21 @@ def test_runs_that_differ_in_their_seed_have_a_mean_over_runs():
     np.testing.assert_allclose(told["interval"], [109 - 25.412, 109 + 25.412], atol=1e-3)
 
 
+def test_of_how_many_steps_a_mean_over_runs_is_stands_where_there_are_several():
+    """Means of the first two steps: 10.5 and 14.5, half of their interval as above."""
+    base = made_up().measurements
+    rows = {"a": base["model"], "b": {"bce": {"bce": base["model"]["bce"]["bce"] + 4}, "f1": base["model"]["f1"]}}
+    asked = Protocol(context=4, horizon=3, metrics=("bce", "f1"), clips=7, means=(2,))
+    two = made_up(measurements=rows | {"copy last": base["blank"]}, models=("a", "b"), seeds={"gru": ("a", "b")})
+    two = replace(two, protocol=asked)
+    corners = [re.split("  +", line)[0] for line in two.table().splitlines()]
+    heads = ["mean of 2 steps", "mean of 3 steps", "mean over runs, 2 steps", "mean over runs, 3 steps"]
+    assert [corner for corner in corners if corner.startswith("mean o")] == heads
+    assert "skill, 3 steps" in corners
+    assert re.search(r"^gru +12\.5 ±25\.4 ", two.table(), re.MULTILINE)
+    assert two.to_dict()["over_seeds"]["gru"]["bce"]["means"] == pytest.approx({"2": 12.5, "3": 109})
+
+
 def test_a_mean_over_runs_that_there_is_not_is_a_dash_and_is_explained():
     base = made_up().measurements["model"]
     nothing = {"bce": {"bce": np.full_like(base["bce"]["bce"], np.nan)}, "f1": base["f1"]}

@@ -1,6 +1,7 @@
 """The command that holds the scores of models against each other."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.naming import read_names
 from videopred.commands.opening import each_run
-from videopred.commands.options import Json, Overwrite, out_flag
+from videopred.commands.options import Json, Means, Overwrite, out_flag
 from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in
 from videopred.run_files import looks_like_run, run_name
 from videopred.spelling import nearest, nearest_path, nearest_run
@@ -43,6 +44,7 @@ def compare(
         tuple[str, ...],
         arg(metavar="ROW=NAME", help="Rename rows; equal names on different data become one row."),
     ] = (),
+    means: Means = (),
     curves: Annotated[
         bool, arg(help="Draw curves over the horizon of several data sets, too, a panel for each, not their means.")
     ] = False,
@@ -65,7 +67,7 @@ def compare(
     from videopred.eval.comparison import Comparison
     from videopred.plots.comparison import save_comparison
 
-    compared = _compare(folders, relative_to, names)
+    compared = _compare(folders, means, relative_to, names)
     several, fix = not isinstance(compared, Comparison), "on one, curves are drawn anyway"
     check.require(several or not curves, "--curves", "be given with scores on several data sets", "one", fix)
     fix = "relative errors are of means: leave one out"
@@ -74,15 +76,24 @@ def compare(
     terminal.print_found(compared.to_dict(), list(targets.values()), json_, compared.table())
 
 
-def _compare(folders: list[Path], relative_to: str | None, words: tuple[str, ...]) -> "Comparison | DataComparison":
-    """The scores in these folders side by side, with rows called as the words of --names say."""
+def _compare(
+    folders: list[Path], means: tuple[int, ...], relative_to: str | None, words: tuple[str, ...]
+) -> "Comparison | DataComparison":
+    """The scores in these folders side by side, with rows called as the words of --names say.
+
+    Means over fewer steps are those that the first scores were asked for, unless others are.
+    """
     from videopred.eval.comparison import compare
     from videopred.eval.comparison_over_data import compare_over_data
     from videopred.eval.comparison_rows import model_rows
     from videopred.eval.data_names import by_data, table_names
     from videopred.eval.scores import load_scores
+    from videopred.eval.settings import Protocol
 
     tables = {folder: load_scores(folder) for folder in folders}
+    if means:
+        asked = {folder: Protocol(**{**dict(table.protocol), "means": means}) for folder, table in tables.items()}
+        tables = {folder: replace(table, protocol=asked[folder]) for folder, table in tables.items()}
     names = table_names(tables)
     data = by_data([(names[folder], tables[folder]) for folder in folders])
     called = read_names(words, "ROW", {row for of_data in data.values() for row in model_rows(of_data)})

@@ -9,6 +9,9 @@ Run = Annotated[Positional[Path], arg(metavar="RUN", help="Run folder, or file o
 Data = Annotated[Positional[Path], arg(metavar="DATA", help="HDF5 file of clips, or a folder of shards.")]
 Context = Annotated[int | None, arg(metavar="FRAMES", help="True frames to start from; default: the data's own.")]
 Horizon = Annotated[int | None, arg(metavar="FRAMES", help="Frames to predict; default: the data's own.")]
+Means = Annotated[
+    tuple[int, ...], arg(metavar="STEPS", help="Report means over the first so many steps, too, such as 5 10.")
+]
 Device = Annotated[
     str, arg(metavar="DEVICE", help="auto, cpu, cuda, cuda:1 or mps; auto takes a CUDA device if there is one.")
 ]

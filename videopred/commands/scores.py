@@ -9,7 +9,7 @@ from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.naming import runs_and_data
 from videopred.commands.opening import check_not_of_others, each_run, results, say_unfinished
-from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
+from videopred.commands.options import Context, Device, Horizon, Json, Means, Overwrite, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
 from videopred.eval import find_metric, metric_settings, read_metric_settings
@@ -42,6 +42,7 @@ def evaluate(
     samples: Annotated[int | None, arg(help="Films predicted for each clip; default: 1.")] = None,
     metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help=_METRICS_HELP)] = (),
     metric_settings: Annotated[tuple[str, ...], arg(metavar="METRIC.SETTING=VALUE", help=_METRIC_SETTINGS_HELP)] = (),
+    means: Means = (),
     first: Annotated[int | None, arg(metavar="CLIPS", help="Use only the first so many clips; default: all.")] = None,
     films: OmitArgPrefixes[GivenConfig] = GivenConfig(),
     batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
@@ -60,7 +61,7 @@ def evaluate(
     _check_metrics(metrics)
     words = {
         "part": part, "context": context, "horizon": horizon, "feedback": feedback, "samples": samples,
-        "metrics": metrics or None, "metric_settings": metric_settings or None, "clips": first,
+        "metrics": metrics or None, "metric_settings": metric_settings or None, "means": means or None, "clips": first,
     }  # fmt: skip
     question = Question(protocol, {name: word for name, word in words.items() if word is not None})
     question.check_words(0 if films.true else 1)

@@ -314,8 +314,8 @@ def _conventions(scores: Scores) -> dict[str, str]:
 
 def _asked(scores: Scores, other: Scores, on_the_same_clips: bool) -> dict[str, Any]:
     """Setting -> what was asked. The name says nothing more, nor the feedback of two rollouts where one is not known;
-    what is asked of each metric is held against the other's by itself."""
-    apart = {"name", "changed", "metrics", "metric_settings"}
+    what is asked of each metric is held against the other's by itself, and means are made of what was measured."""
+    apart = {"name", "changed", "metrics", "metric_settings", "means"}
     fed = {scores.protocol.feedback, other.protocol.feedback}
     apart |= {"feedback"} if "elsewhere" in fed and "true" not in fed else set()
     apart |= set() if on_the_same_clips else {"clips"}

@@ -69,14 +69,15 @@ def _cell(scores: "Scores", row: str, column: str) -> dict[str, Any]:
         "steps": scores.values[row][column].tolist(),
         "intervals": _listed(scores.intervals(row, column)),
     }
-    if len(scores.protocol.spans) > 1:
-        cell["means"] = {str(steps): scores.mean(row, column, steps) for steps in scores.protocol.spans}
-    return cell
+    spans = scores.protocol.spans
+    return cell if len(spans) == 1 else cell | {"means": {str(span): scores.mean(row, column, span) for span in spans}}
 
 
 def _seed_cell(scores: "Scores", name: str, column: str) -> dict[str, Any]:
     mean, half = scores.over_seeds(name, column)
-    return {"mean": mean, "interval": [mean - half, mean + half]}
+    cell, spans = {"mean": mean, "interval": [mean - half, mean + half]}, scores.protocol.spans
+    means = {str(span): scores.over_seeds(name, column, span)[0] for span in spans}
+    return cell if len(spans) == 1 else cell | {"means": means}
 
 
 def _listed(interval: Interval | None) -> list[Any] | None:

@@ -179,13 +179,14 @@ class Scores:
         alike = np.array_equal(np.isnan(ours), np.isnan(theirs))
         return won if np.isfinite([won, best]).all() and alike and to_beat != best else None
 
-    def over_seeds(self, name: str, column: str) -> tuple[float, float]:
-        """Mean over the runs of `seeds`, and half of the width of its 95 % interval (Student's t over runs).
+    def over_seeds(self, name: str, column: str, steps: int | None = None) -> tuple[float, float]:
+        """Mean over the runs of `seeds` and the first steps, and half of its 95 % interval (Student's t over runs).
 
         Both are NaN where one has no value, or they have values at different steps.
         """
         rows = self.seeds[check.one_of("name", name, self.seeds)]
-        means = [self.mean(row, column) if self.of_like_steps(rows, column) else np.nan for row in rows]
+        alike = self.of_like_steps(rows, column, steps)
+        means = [self.mean(row, column, steps) if alike else np.nan for row in rows]
         return float(np.mean(means)), over_runs(means)
 
     def of_like_steps(self, rows: Sequence[str], column: str, steps: int | None = None) -> bool:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from videopred.check import complaint, flag, require, threshold_of, whole_number
+from videopred.check import complaint, each_once, flag, require, threshold_of, whole_number
 from videopred.settings import Settings, check_range
 
 DEFAULT_METRICS = ("bce", "mse", "ssim", "f1")
@@ -44,10 +44,10 @@ class Protocol(Settings):
     def _goes_together(self) -> "Protocol":
         threshold_of(self.feedback)
         whole_number("--samples", self.samples, 1, "1 asks for a single film of each clip")
+        each_once("--means", self.means)
         for steps in self.means:
-            inside = 1 <= steps <= self.horizon
-            fix = f"--horizon is {self.horizon}"
-            require(inside, "--means", f"be between 1 and {self.horizon}", steps, fix)
+            must = f"be between 1 and {self.horizon}, the frames predicted"
+            require(1 <= steps <= self.horizon, "--means", must, steps, "lower it or raise --horizon")
         return self
 
     @property
@@ -65,7 +65,7 @@ class Protocol(Settings):
     @property
     def spans(self) -> tuple[int, ...]:
         """Numbers of first steps that means are reported over; all steps come last."""
-        return (*(steps for steps in self.means if steps != self.horizon), self.horizon)
+        return tuple(sorted({*self.means, self.horizon}))
 
 
 def flag_name(setting: str) -> str:

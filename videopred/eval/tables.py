@@ -31,8 +31,8 @@ def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
         check_step(step, scores.protocol.horizon)
     blocks = [
         f"{Path(scores.file).name}: {what_was_asked(scores)}; * marks the best of a column",
-        *(_means(scores, columns, span) for span in scores.protocol.spans for columns in _side_by_side(scores)),
-        *(_over_seeds(scores, columns) for columns in _side_by_side(scores) if scores.seeds),
+        *(_means(scores, *block) for block in _blocks(scores)),
+        *(_over_seeds(scores, *block) for block in _blocks(scores) if scores.seeds),
         *_best_of(scores),
         *(_skills(scores, columns) for columns in _side_by_side(scores)),
         *(
@@ -117,6 +117,11 @@ def what_steps_are(asked: Protocol) -> str:
     return "frame predicted" if asked.one_step else "rollout step"
 
 
+def _blocks(scores: "Scores") -> list[tuple[int, list[str]]]:
+    """The first steps over which means are told, and the columns that stand in one block, of each block of means."""
+    return [(span, columns) for span in scores.protocol.spans for columns in _side_by_side(scores)]
+
+
 def _side_by_side(scores: "Scores") -> list[list[str]]:
     """The columns of each block: all in one, or with several samples those of the best and those of the means."""
     found: dict[str, list[str]] = {}
@@ -129,7 +134,7 @@ def _heads(scores: "Scores", columns: Sequence[str]) -> list[str]:
     return [f"{scores.label(column)} {arrow(scores.metrics[column])} " for column in columns]
 
 
-def _means(scores: "Scores", shown: Sequence[str], span: int) -> str:
+def _means(scores: "Scores", span: int, shown: Sequence[str]) -> str:
     """Means over the first steps, each with half of its interval."""
     columns = []
     for column in shown:
@@ -140,12 +145,18 @@ def _means(scores: "Scores", shown: Sequence[str], span: int) -> str:
     return aligned(corner, _heads(scores, shown), list(scores.values), columns)
 
 
-def _over_seeds(scores: "Scores", shown: Sequence[str]) -> str:
-    columns = [
-        [f"{with_half(*scores.over_seeds(name, column), scores.metrics[column].decimals)} " for name in scores.seeds]
-        for column in shown
-    ]
-    return aligned("mean over runs", _heads(scores, shown), list(scores.seeds), columns)
+def _over_seeds(scores: "Scores", span: int, shown: Sequence[str]) -> str:
+    columns = []
+    for column in shown:
+        halves = [scores.over_seeds(name, column, span) for name in scores.seeds]
+        columns.append([f"{with_half(*half, scores.metrics[column].decimals)} " for half in halves])
+    corner = f"mean over runs{_of_how_many(scores, span)}"
+    return aligned(corner, _heads(scores, shown), list(scores.seeds), columns)
+
+
+def _of_how_many(scores: "Scores", steps: int) -> str:
+    """Of how many steps a number is, where means over several are told."""
+    return f", {counted(steps, 'step')}" if len(scores.protocol.spans) > 1 else ""
 
 
 def _best_of(scores: "Scores") -> list[str]:
@@ -173,7 +184,8 @@ def _skills(scores: "Scores", of: Sequence[str]) -> str:
     if all(skill is None for of_column in skills for skill in of_column):
         return ""
     columns = [["– " if skill is None else f"{skill:z.3f} " for skill in of_column] for of_column in skills]
-    return aligned("skill", [f"{scores.label(column)} " for column in shown], rows, columns)
+    corner = f"skill{_of_how_many(scores, scores.protocol.horizon)}"
+    return aligned(corner, [f"{scores.label(column)} " for column in shown], rows, columns)
 
 
 def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:

@@ -35,6 +35,7 @@ def evaluate(
     part: str = "test",
     metrics: Sequence[str] | None = None,
     metric_settings: Sequence[str] = (),
+    means: Sequence[int] = (),
     batch_size: int = 32,
     first: int | None = None,
     reference: "ClipSource | None" = None,
@@ -56,6 +57,7 @@ def evaluate(
         metrics: names in METRICS and OBJECT_METRICS, or MODULE:CLASS of one's own; the usual ones when None: BCE, MSE,
             SSIM and F1, and for a decoder that paints masks, how well these segment, if the file has true masks.
         metric_settings: what differs from their defaults, such as `f1.threshold=0.4`.
+        means: numbers of first steps over which means are reported, too.
         batch_size: clips at a time.
         first: how many clips, from the first of the part on; all when None.
         reference: the clips whose training part gives the mean frame and the calibration; `file` when None.
@@ -80,6 +82,7 @@ def evaluate(
         part=part,
         metrics=check.as_names("metrics", metrics),
         metric_settings=check.as_names("metric_settings", metric_settings),
+        means=tuple(means),
         clips=first,
         feedback=feedback,
         samples=samples,
