@@ -27,7 +27,7 @@ from videopred.datasets.settings import (
         ({"radii": (0.8, 5.0)}, "--radii must be below 5 arena units, half the shorter side of the arena, got"),
         ({"radii": (0.8, 3.75), "width": 48}, "--radii must be below 3.75 arena units, half the shorter side"),
         ({"radii": (0.1, 1.0)}, "--radii must be at least 0.1105 arena units, 0.71 px, got 0.1 1; choose larger"),
-        ({"balls": (3, 13)}, "got 13 balls of radius 1 = 41 %; choose fewer or smaller balls"),
+        ({"balls": (3, 13)}, "got 13 balls of radius 1 = 40.8 %; choose fewer or smaller balls"),
         ({"masses": (1.0, 1e39)}, "--masses must be less than or equal to 1000000, got 1e+39"),
         ({"masses": (1.0, -6.0)}, "--masses must be greater than or equal to 0.000001, got -6.0"),
         ({"balls": ()}, "balls must"),

@@ -186,7 +186,7 @@ def test_the_table_has_a_row_for_a_model_and_a_column_for_a_data_set():
     assert legend.splitlines()[1:] == [
         "±: half of the 95 % interval over clips (bootstrap, widened by Student's t)",
         "relative error: distance from the best value, divided by that of gru on the same clips; ! where the interval "
-        "excludes 1",
+        "excludes 1, not corrected for several comparisons",
     ]
     document = two_by_two().markdown()
     assert "| MSE ↓, mean of 2 | easy | hard |\n| --- | ---: | ---: |\n| gru | 2.0000 ±0.0000 |" in document

@@ -86,7 +86,7 @@ def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(feedb
     figure = draw_comparison(compare({"both": scores}))
     (plot,) = figure.axes
     asked, intervals = figure.get_suptitle().replace("\n", " ").rsplit("; ", 1)
-    assert (asked in scores.table(), intervals) == (True, "shaded: 95 % intervals")
+    assert (asked in scores.table(), intervals) == (True, "shaded: 95 % intervals over clips")
     assert (plot.get_title(loc="left"), plot.get_xlabel()) == ("MSE ↓, mean over channels and pixels", steps)
     looks = {line.get_label(): line.get_marker() for line in plot.lines}
     assert list(looks) == list(rows)
@@ -211,7 +211,7 @@ def test_the_intervals_of_a_single_step_are_bars_beside_each_other_and_so_called
     asked = scores.protocol.model_copy(update={"horizon": 1})
     scores = replace(scores, measurements=measured, protocol=asked)
     figure = draw_comparison(compare({"both": scores}))
-    assert figure.get_suptitle().replace("\n", " ").endswith("; bars: 95 % intervals")
+    assert figure.get_suptitle().replace("\n", " ").endswith("; bars: 95 % intervals over clips")
     (plot,) = figure.axes
     drawn = [bar.get_segments() for bar in plot.collections if isinstance(bar, LineCollection)]
     bars = dict(zip(("gru", "rims"), drawn, strict=True))

@@ -130,7 +130,7 @@ def test_a_comparison_over_data_is_drawn(names, below, along, against):
     assert [label.get_text() for label in plot.get_xticklabels()] == below
     np.testing.assert_allclose(marks(plot)["rims"][:, 1], [3, 4] if against is None else [3, 2])
     asked, intervals = figure.get_suptitle().replace("\n", " ").rsplit("; ", 1)
-    assert (asked in comparison.table(), intervals) == (True, "bars: 95 % intervals")
+    assert (asked in comparison.table(), intervals) == (True, "bars: 95 % intervals over clips")
     assert "blank" in marks(plot)
     assert plot.get_ylim()[1] < 10
 

@@ -19,6 +19,8 @@ from training_runs import equal, learner, weights
 from videopred.datasets import open_dataset
 from videopred.datasets.recipe_clips import open_recipe
 from videopred.models import CORES, build
+from videopred.models.rival_settings import GRUConfig
+from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training import course
 from videopred.training import forecast as forecasting
@@ -261,10 +263,10 @@ def test_memory_is_what_it_takes(tmp_path):
 
 
 def test_how_it_reads():
-    told = Forecast("cpu", 1_234_567, 56_000_000, 0.25, 1.5, 5000, 1300.0, 1_440_000_000)
+    told = Forecast("cpu", 1_234_567, 34_567, 56_000_000, 0.25, 1.5, 5000, 1300.0, 1_440_000_000)
     assert str(told) == (
-        "1,234,567 parameters; 5,000 updates take about 21 min 40 s (1.5 s an epoch) and 56 MB of memory on cpu, "
-        "checkpoints 1.4 GB of disk"
+        "1,234,567 parameters, 34,567 of them the core's; 5,000 updates take about 21 min 40 s (1.5 s an epoch) "
+        "and 56 MB of memory on cpu, checkpoints 1.4 GB of disk"
     )
     assert "epoch" not in str(told._replace(seconds_per_epoch=None))
     assert "; 1 update takes about " in str(told._replace(updates=1))
@@ -275,8 +277,11 @@ def test_a_dry_run_writes_nothing(data, tmp_path, monkeypatch, capfd):
     for more in ("", "--json"):
         assert run(f"train {data} --core gru --core.units 5 --batch-size 4 --dry-run {more}") == 0
     lines = capfd.readouterr().out.splitlines()
-    assert " parameters; 5,000 updates take about " in lines[0]
     told = json.loads("".join(lines[1:]))
+    predictor = build(PredictorConfig(core=GRUConfig(units=5)), (1, HEIGHT, WIDTH))
+    core = sum(weight.numel() for weight in predictor.core.parameters())
+    assert told["core_parameters"] == core < told["parameters"]
+    assert f"{told['parameters']:,} parameters, {core:,} of them the core's; 5,000 updates take about " in lines[0]
     assert (told["device"], told["updates"]) == ("cpu" if not torch.cuda.is_available() else "cuda", 5000)
     assert list(tmp_path.iterdir()) == []
 

@@ -93,7 +93,7 @@ class BallsConfig(ArenaSettings):
         # Balls thrown in at random, one after the other, jam at 0.55 of the area; walls make it less.
         share = self.objects * math.pi * largest**2 / (self.arena[0] * self.arena[1])
         must = "fit into the arena: at their largest, balls may cover 40 % of it"
-        got = f"{self.objects} balls of radius {largest:g} = {100 * share:.0f} %"
+        got = f"{self.objects} balls of radius {largest:g} = {100 * share:.3g} %"
         check.require(share <= 0.4, "--balls", must, got, "choose fewer or smaller balls")
         must = "be at most 255 together with the --fixed ones: masks hold no more"
         check.require(self.objects <= 255, "--balls", must, self.objects, "choose fewer balls")

@@ -220,7 +220,8 @@ class Comparison:
             chances = f"{self.first.unit}s (paired {OVER_CLIPS})"
             if several:
                 chances += " and seeds (Welch's t); a single run stands for itself alone"
-            told = f"interval of the difference: 95 % over {chances}; ! where it excludes 0"
+            told = f"interval of the difference: 95 % over {chances}; ! where it excludes 0, "
+            told += "not corrected for several comparisons"
         relative = "relative error: distance from the best value, divided by that of the row in the title"
         return "\n".join([*lines, told, relative, *self.remarks])
 

@@ -91,7 +91,7 @@ def _legend(comparison: "DataComparison") -> str:
     lines.append(interval)
     if comparison.relative_to is not None:
         told = f"distance from the best value, divided by that of {comparison.relative_to} on the same clips"
-        lines.append(f"relative error: {told}; ! where the interval excludes 1")
+        lines.append(f"relative error: {told}; ! where the interval excludes 1, not corrected for several comparisons")
     lines += [f"on {name}, {remark}" for name, of in data.items() for remark in of.remarks]
     return "\n".join(lines)
 

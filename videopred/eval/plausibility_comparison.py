@@ -170,6 +170,7 @@ class PlausibilityComparison:
             chances += " and seeds (Welch's t); a single run stands for itself alone"
             lines.append("sd: standard deviation over seeds (– for one)")
         lines.append(f"! where the 95 % interval of the difference from {self.relative_to} excludes 0: over {chances}")
+        lines.append("intervals are not corrected for several comparisons")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

@@ -164,7 +164,7 @@ class BorderedSSIMConfig(Settings):
 
 
 class LPIPSConfig(Settings):
-    """Learned perceptual distance (LPIPS 0.1), for films in color; the trunk's weights are not included."""
+    """Learned perceptual distance (LPIPS 0.1), also of grey films; the trunk's weights are not included."""
 
     net: Literal["alex", "vgg", "squeeze"] = "alex"
     """The trunk, whose numbers are comparable with those of the same trunk only."""

@@ -172,9 +172,10 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     chances += " and seeds" if any(len(row.runs) > 1 for row in comparison.rows.values()) else ""
     halves = "" if comparison.first.drawn is None else f", ± half of its 95 % interval over {chances}"
     paired = f"Differences from {comparison.relative_to}, with paired 95 % intervals over {chances}"
+    strong = "bold where the interval excludes 0, not corrected for several comparisons"
     return [
         Table(f"Mean of {counted(horizon, 'step')}{halves}", heads, means),
-        Table(f"{paired}; bold where the interval excludes 0", heads, differences),
+        Table(f"{paired}; {strong}", heads, differences),
     ]
 
 

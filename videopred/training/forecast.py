@@ -34,6 +34,8 @@ class Forecast(NamedTuple):
 
     device: str
     parameters: int
+    core_parameters: int
+    """Those of the core, of which models at equal parameter count have as many."""
     memory: int
     """Bytes on the device at most, libraries aside: weights, gradients, Adam's two numbers a weight, what is kept for
     the way back, and clips that are held there."""
@@ -50,8 +52,8 @@ class Forecast(NamedTuple):
         epoch = "" if self.seconds_per_epoch is None else f" ({duration(self.seconds_per_epoch)} an epoch)"
         take = "takes" if self.updates == 1 else "take"
         return (
-            f"{counted(self.parameters, 'parameter')}; {counted(self.updates, 'update')} {take} about "
-            f"{duration(self.seconds)}{epoch} "
+            f"{counted(self.parameters, 'parameter')}, {self.core_parameters:,} of them the core's; "
+            f"{counted(self.updates, 'update')} {take} about {duration(self.seconds)}{epoch} "
             f"and {size(self.memory)} of memory on {self.device}, checkpoints {size(self.disk)} of disk"
         )
 
@@ -85,6 +87,7 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     return Forecast(
         device=str(device),
         parameters=sum(weight.numel() for weight in learner.parameters()),
+        core_parameters=sum(weight.numel() for weight in learner.predictor.core.parameters()),
         memory=taken + _bytes_held(clips, device),
         seconds_per_update=update,
         seconds_per_epoch=epoch,
