@@ -13,30 +13,24 @@ from videopred.datasets import DATASETS
 from videopred.datasets.import_settings import ImportConfig
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.plausibility_settings import PlausibilityConfig
+from videopred.eval.settings import GivenConfig
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.codec_settings import FilesConfig, RNEMConfig
 from videopred.models.intervention_settings import Intervention
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.rival_settings import GRUConfig, LSTMConfig
 from videopred.models.settings import OwnConfig, PredictorConfig
-from videopred.rendering.settings import PictureConfig
+from videopred.rendering.settings import ClipChoice, PictureConfig
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 
 ALL: dict[str, type[Settings]] = {
-    **{name: type(preset.recipe) for name, preset in DATASETS.items()},
-    **{name: entry[0] for name, entry in CORES.items()},
-    **{name: entry[0] for name, entry in METRICS.items()},
-    **{name: entry[0] for name, entry in CODECS.items()},
-    **{name: entry[0] for name, entry in DECODERS.items()},
-    **{name: entry[0] for name, entry in OBJECT_METRICS.items()},
-    "predictor": PredictorConfig,
-    "training": TrainingConfig,
-    "compute": ComputeConfig,
-    "watch": WatchConfig,
-    "picture": PictureConfig,
-    "intervention": Intervention,
-    "plausibility": PlausibilityConfig,
-    "import": ImportConfig,
+    kind.__name__: kind
+    for kind in (
+        *(type(preset.recipe) for preset in DATASETS.values()),
+        *(entry[0] for table in (CORES, CODECS, DECODERS, METRICS, OBJECT_METRICS) for entry in table.values()),
+        *(PredictorConfig, TrainingConfig, ComputeConfig, WatchConfig, PictureConfig),
+        *(ClipChoice, GivenConfig, ImportConfig, Intervention, PlausibilityConfig),
+    )
 }
 
 

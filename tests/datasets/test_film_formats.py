@@ -304,7 +304,7 @@ def test_nothing_there(tmp_path):
             "--range must be two numbers, black first, got 1 1; write e.g. --range 0 1, or --range -1 1",
         ),
         ({"height": 5}, "--height and --width must be given together, got --height 5 alone; add the other"),
-        ({"width": 0, "height": 1}, "--width must be greater than 0, got 0"),
+        ({"width": 0, "height": 1}, "--width must be greater than or equal to 1, got 0"),
     ],
 )
 def test_words_that_mean_nothing(config, complaint):

@@ -118,6 +118,7 @@ def test_a_run_is_called_as_its_folder_wherever_one_stands(place, monkeypatch):
     assert row_names([Path(), place / "seed-1"]) == ["seed-0", "seed-1"]
     assert row_names([place / "small.safetensors", Path()]) == ["small", f"{place.name}/seed-0"]
     assert row_names([Path("x/a"), Path("y/a"), Path("y/b")]) == ["x/a", "y/a", "b"]
+    assert row_names([Path("x/mine/seed-0"), Path("y/mine/seed-1")]) == ["mine/seed-0", "mine/seed-1"]
 
 
 def test_models_are_loaded_where_they_are_asked_to_be(place, monkeypatch):

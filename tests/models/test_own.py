@@ -79,6 +79,15 @@ def test_a_run_is_loaded_again_and_says_so_when_the_module_is_gone(place, capsys
     assert message in capsys.readouterr().err
 
 
+def test_its_seeds_are_called_after_its_class(place, capsys):
+    (place / "sown.py").write_text(MINE)
+    data = tiny_data(place)
+    learning = "--codec.channels 2 3 --updates 1 --batch-size 4 --device cpu --seeds 0,1 --out sown"
+    assert run(f"train {data} --core sown:Leaky --core.units 7 {learning}") == 0
+    assert run(f"evaluate sown {data} --metrics bce") == 0
+    assert "\nleaky, 2 seeds (seed-0, seed-1) " in capsys.readouterr().out
+
+
 def test_its_card_says_what_must_be_importable(place):
     (place / "carded.py").write_text(MINE)
     data = tiny_data(place)
@@ -275,6 +284,11 @@ def test_flags_of_own_settings_are_shown(place, capsys):
             r"importable, got ModuleNotFoundError: No module named 'broken'; run where it lies, or put its folder on",
         ),
         ("broken", ("class Plain", "class Other"), r"must be a class in .*broken.py, got nothing .*; its cores are O"),
+        (
+            "broken",
+            ("class Plain", "from torch import ops\nfrom videopred.models.core import Core\nclass Other"),
+            r"got nothing of that name; its cores are Other$",
+        ),
         ("broken", ("class Plain", "class Plane"), r"of that name; did you mean Plane\?$"),
         ("broken", ("class Plain", "Plain = 3\nclass Other"), "must be a class in .*, got 3; its cores are Other"),
         (

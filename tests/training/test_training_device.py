@@ -87,7 +87,7 @@ def test_a_device_that_waits_for_clips_is_told_of(data, tmp_path, hold, workers,
 @pytest.mark.parametrize("pieces", [1, *slow(2)])
 def test_the_host_waits_once_an_update_while_the_device_computes_the_next_loss(data, tmp_path, monkeypatch, pieces):
     """For whether losses and gradients of the update before are finite."""
-    course, plain = [], Learner.loss_to_learn
+    order, plain = [], Learner.loss_to_learn
 
     def waited() -> list[str]:
         values = [what for what in waits if what in ("event", "aten._local_scalar_dense.default")]
@@ -95,18 +95,18 @@ def test_the_host_waits_once_an_update_while_the_device_computes_the_next_loss(d
         return values
 
     def watched(self: Learner, *what: Any) -> Any:
-        course.extend(waited())
+        order.extend(waited())
         found = plain(self, *what)
-        course.extend([*waited(), f"loss of update {self.global_step + 1}"])
+        order.extend([*waited(), f"loss of update {self.global_step + 1}"])
         return found
 
     monkeypatch.setattr(Learner, "loss_to_learn", watched)
     settings = tiny_training(updates=4, validate_every=4, accumulate=pieces)
     with pretended_device():
         train(data, tiny_model("rims"), settings, out=tmp_path / "run", watch=UNDRAWN, device="cuda")
-    first, last = (course.index(f"loss of update {number}") for number in (1, 4))
+    first, last = (order.index(f"loss of update {number}") for number in (1, 4))
     second, third = (["event" if at == 1 else f"loss of update {n}" for at in range(pieces + 1)] for n in (2, 3))
-    assert course[first:last] == ["loss of update 1"] * pieces + second + third
+    assert order[first:last] == ["loss of update 1"] * pieces + second + third
 
 
 class _Spoiled(torch.autograd.Function):

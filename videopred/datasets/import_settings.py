@@ -21,10 +21,10 @@ class ImportConfig(Settings):
     """Numbers that mean black and white, such as 0 255, if the films do not say so by their type of number."""
     frames: Annotated[int, Field(gt=1)] | None = None
     """Cut each film into consecutive clips of this many frames, at least 2; frames left over at its end are dropped."""
-    height: Annotated[int, Field(gt=0, le=4096)] | None = None
-    """Rows that frames are resized to, in pixels, at most 4096; default: unchanged."""
-    width: Annotated[int, Field(gt=0, le=4096)] | None = None
-    """Columns that frames are resized to, in pixels, at most 4096; default: unchanged."""
+    height: Annotated[int, Field(ge=1, le=4096)] | None = None
+    """Rows that frames are resized to, in pixels, 1 to 4096; default: unchanged."""
+    width: Annotated[int, Field(ge=1, le=4096)] | None = None
+    """Columns that frames are resized to, in pixels, 1 to 4096; default: unchanged."""
     color: bool = False
     """Give grey films three channels, as color has, e.g. if another part of the data is in color."""
     every: PositiveInt = 1

@@ -137,16 +137,16 @@ class Comparison:
     def table(self) -> str:
         """Plain text for a terminal: values, differences with intervals, and ratios."""
         blocks = (aligned(*self._block(column)) for column in self.first.metrics)
-        return "\n\n".join([self._title(), *blocks, self._legend()])
+        return "\n\n".join([self._title(), *blocks, "\n".join(self._legend())])
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
         blocks = (markdown(*self._block(column)) for column in self.first.metrics)
-        return "\n\n".join([self._title(), *blocks, *self._legend().splitlines()]) + "\n"
+        return "\n\n".join([self._title(), *blocks, *self._legend()]) + "\n"
 
     def latex(self) -> str:
         """The same as tables for a paper."""
-        return latex(self._title(), map(self._block, self.first.metrics), self._legend().splitlines())
+        return latex(self._title(), map(self._block, self.first.metrics), self._legend())
 
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""
@@ -207,7 +207,7 @@ class Comparison:
             ]
         return Block(self.head(column), heads, list(self.rows), columns)
 
-    def _legend(self) -> str:
+    def _legend(self) -> list[str]:
         lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]
         if self.left_out:
             lines.append(f"left out, as not all tables have them: {', '.join(self.left_out)}")
@@ -223,7 +223,7 @@ class Comparison:
             told = f"interval of the difference: 95 % over {chances}; ! where it excludes 0, "
             told += "not corrected for several comparisons"
         relative = "relative error: distance from the best value, divided by that of the row in the title"
-        return "\n".join([*lines, told, relative, *self.remarks])
+        return [*lines, told, relative, *self.remarks]
 
 
 def compare(

@@ -14,18 +14,19 @@ if TYPE_CHECKING:
 
 def data_table(comparison: "DataComparison") -> str:
     """Plain text for a terminal; see `DataComparison.table`."""
-    return "\n\n".join([_title(comparison), *(aligned(*block) for block in _blocks(comparison)), _legend(comparison)])
+    blocks = [aligned(*block) for block in _blocks(comparison)]
+    return "\n\n".join([_title(comparison), *blocks, "\n".join(_legend(comparison))])
 
 
 def data_document(comparison: "DataComparison") -> str:
     """The table over data sets as a document in Markdown."""
     blocks = [markdown(*block) for block in _blocks(comparison)]
-    return "\n\n".join([_title(comparison), *blocks, *_legend(comparison).splitlines()]) + "\n"
+    return "\n\n".join([_title(comparison), *blocks, *_legend(comparison)]) + "\n"
 
 
 def data_latex(comparison: "DataComparison") -> str:
     """The table over data sets as tables for a paper."""
-    return latex(_title(comparison, "bold"), _blocks(comparison), _legend(comparison).splitlines())
+    return latex(_title(comparison, "bold"), _blocks(comparison), _legend(comparison))
 
 
 def _title(comparison: "DataComparison", mark: str = "*") -> str:
@@ -68,7 +69,7 @@ def _ratios(comparison: "DataComparison", data: str, column: str, steps: int) ->
     return cells
 
 
-def _legend(comparison: "DataComparison") -> str:
+def _legend(comparison: "DataComparison") -> list[str]:
     """What the numbers mean, a line each."""
     metrics, data = dict.fromkeys(comparison.first.metrics.values()), comparison.data
     lines = [f"{metric.label}: {metric.convention}" for metric in metrics]
@@ -92,8 +93,7 @@ def _legend(comparison: "DataComparison") -> str:
     if comparison.relative_to is not None:
         told = f"distance from the best value, divided by that of {comparison.relative_to} on the same clips"
         lines.append(f"relative error: {told}; ! where the interval excludes 1, not corrected for several comparisons")
-    lines += [f"on {name}, {remark}" for name, of in data.items() for remark in of.remarks]
-    return "\n".join(lines)
+    return [*lines, *(f"on {name}, {remark}" for name, of in data.items() for remark in of.remarks)]
 
 
 def _seeds(comparison: "DataComparison", row: str) -> str:

@@ -123,21 +123,21 @@ class PlausibilityComparison:
         """Plain text for a terminal: a table for each aggregate, without the kinds of three conditions."""
         if not self.labelled:
             return f"{self._title}\n{NO_LABELS}"
-        return "\n\n".join([self._title, *(kinds_table(*table) for table in self._tables()), self._legend()])
+        return "\n\n".join([self._title, *(kinds_table(*table) for table in self._tables()), "\n".join(self._legend())])
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
         if not self.labelled:
             return f"{self._title}\n\n{NO_LABELS}\n"
         tables = (markdown(*kinds_block(*table)) for table in self._tables())
-        return "\n\n".join([self._title, *tables, *self._legend().splitlines()]) + "\n"
+        return "\n\n".join([self._title, *tables, *self._legend()]) + "\n"
 
     def latex(self) -> str:
         """The same as tables for a paper."""
         if not self.labelled:
             return latex(self._title, [], [NO_LABELS])
         blocks = [kinds_block(*table) for table in self._tables()]
-        return latex(self._title, blocks, self._legend().splitlines())
+        return latex(self._title, blocks, self._legend())
 
     @property
     def _title(self) -> str:
@@ -163,15 +163,14 @@ class PlausibilityComparison:
                 cells.append(cell(one.deviation))
         return cells
 
-    def _legend(self) -> str:
+    def _legend(self) -> list[str]:
         chances = "scenes (paired, Agresti and Min's, widened by Student's t)"
         lines = [f"relative errors: {RELATIVE}", "0 is best, 0.5 is chance"]
         if self._of_seeds:
             chances += " and seeds (Welch's t); a single run stands for itself alone"
             lines.append("sd: standard deviation over seeds (– for one)")
         lines.append(f"! where the 95 % interval of the difference from {self.relative_to} excludes 0: over {chances}")
-        lines.append("intervals are not corrected for several comparisons")
-        return "\n".join(lines)
+        return [*lines, "intervals are not corrected for several comparisons"]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows; null where nothing can be said."""

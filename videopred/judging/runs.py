@@ -47,7 +47,7 @@ def evaluate_runs(
     # Before weights are read: of a run that goes on meanwhile, scores may be of later ones, but never of earlier ones.
     stamps = {name: told for name, run in named.items() if (told := run_stamp(run))}
     where = pick_device(my_device(device))
-    predictors = {name: load_run(run, where) for name, run in zip(names, runs, strict=True)}
+    predictors = {name: load_run(run, where) for name, run in named.items()}
     scores = evaluate_protocol(predictors, file, protocol, **options)
     notes = (*scores.notes, *_notes_on_seen_clips(named, scores))
     return replace(scores, seeds=_seeds(named), stamps=stamps, notes=notes)
@@ -68,7 +68,7 @@ def row_names(runs: Sequence[Path]) -> list[str]:
     Runs with the same name in different folders get the folder's name too.
     """
     names = [run_name(run) for run in runs]
-    if len({name.rpartition("/")[0] for name in names}) == 1:
+    if len({(run.resolve().parent, name.rpartition("/")[0]) for name, run in zip(names, runs, strict=True)}) == 1:
         names = [name.rpartition("/")[2] for name in names]
     return [
         name if names.count(name) == 1 else f"{run.resolve().parent.name}/{name.rpartition('/')[2]}"
@@ -82,15 +82,12 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     Where the data was, the device, and how the seed was set do not matter. A run and its export, or its copy, are one
     run: of each seed only the first counts.
     """
-    alike: defaultdict[str, dict[int, str]] = defaultdict(dict)
-    cores: dict[str, str] = {}
+    alike: defaultdict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     for name, run in runs.items():
         config = run_settings(run)
         training = config.training.model_copy(update={"seed": 0})
         began = config.init_from and Path(config.init_from).name  # all that an export says
         parts = (config.model, training, config.data and config.data.sha256, began)
-        same = repr(parts)
-        alike[same].setdefault(config.training.seed, name)
-        cores[same] = config.model.core.kind
-    groups = [(cores[same], tuple(of_seed.values())) for same, of_seed in alike.items() if len(of_seed) > 1]
+        alike[config.model.core.label, repr(parts)].setdefault(config.training.seed, name)
+    groups = [(core, tuple(of_seed.values())) for (core, _), of_seed in alike.items() if len(of_seed) > 1]
     return {f"{core}, {len(names)} seeds ({', '.join(names)})": names for core, names in groups}

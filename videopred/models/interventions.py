@@ -110,7 +110,7 @@ class Intervened(Core):
         if step == self.first:
             for pair in todo.pairs:
                 before = self._edited(_swapped(*pair), before)
-        before = self._edited(_silenced(todo.without), before)
+            before = self._edited(_silenced(todo.without), before)
         if todo.force_schema is not None:
             projected, before = self.core.with_schema(projected, before, todo.force_schema)
         if todo.without:

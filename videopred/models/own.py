@@ -29,7 +29,8 @@ def own_class(source: str) -> Any:
     """
     argument = f"core {source}"
     module, found = find_own(argument, source)
-    cores = [key for key, value in vars(module).items() if hasattr(value, "initial_state")]
+    classes = {key: value for key, value in vars(module).items() if isinstance(value, type) and value is not Core}
+    cores = [key for key, value in classes.items() if hasattr(value, "initial_state")]
     there = f"its cores are {', '.join(cores)}" if cores else "it has no class with initial_state and step"
     got = "nothing of that name" if found is None else repr(found)
     fix = check.suggest(source.partition(":")[2], cores, there)

@@ -97,7 +97,7 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
     wide = (WIDTH - _LEFT - _RIGHT) / steps
     body = [f'<text class="chart-title" x="{_LEFT}" y="16">{escape(title)}</text>']
     if chosen:
-        body += _choices(int(value) for value in np.unique(shares[np.isfinite(shares) & (shares >= 0)]))
+        body += _choices(np.unique(shares[shares >= 0]).astype(int).tolist())
     for k in range(bands):
         y = _TOP + k * high
         if k % (1 if high >= 12 else 2) == 0:  # letters are 12 high
@@ -139,10 +139,10 @@ def _band_said(values: np.ndarray, chosen: bool) -> str:
     return f"mostly {'none' if number < 0 else number}, in {counts.max()} of {len(known)}"
 
 
-def _choices(choices: Iterable[int]) -> list[str]:
-    """Which colour is which choice, from the right end of a title on to the left."""
+def _choices(choices: Sequence[int]) -> list[str]:
+    """Which colour is which choice, in their order, from the right end of a title on to the left."""
     parts, x = [], WIDTH - _RIGHT
-    for choice in sorted(choices, reverse=True):
+    for choice in reversed(choices):
         parts.append(f'<text class="tick" x="{x}" y="16" text-anchor="end">{choice}</text>')
         x -= 10 + 7 * len(str(choice))
         parts.append(f'<rect class="schema-{choice % COLOURS}" x="{x - 2}" y="7" width="10" height="10"/>')
