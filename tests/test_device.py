@@ -4,12 +4,15 @@ import traceback
 
 import pytest
 import torch
-from tiny_runs import tiny_data
+from tiny_runs import tiny_data, tiny_model, tiny_training
 
+from videopred import doctor
 from videopred.datasets import open_dataset
-from videopred.device import my_device, seed_streams
+from videopred.device import my_device, pick_device, seed_streams
+from videopred.run_record import read_record
 from videopred.settings import TrainingConfig
 from videopred.training.clips import TrainingClips
+from videopred.training.run import train
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,26 @@ def test_a_task_of_srun_takes_the_gpu_of_its_place_on_its_machine(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert my_device("auto") == "cuda:1"
+
+
+@pytest.fixture
+def old_driver(monkeypatch) -> None:
+    """A GPU that its driver counts and this torch cannot use, as where the driver is too old for its CUDA."""
+    monkeypatch.setattr(torch.cuda, "_device_count_nvml", lambda: 1)
+    monkeypatch.setattr(torch._C, "_cuda_getDeviceCount", lambda: 0, raising=False)
+    assert torch.cuda.device_count() == 1
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a CUDA device")
+def test_a_gpu_that_torch_cannot_use_is_none(old_driver, tmp_path):
+    """Also once Lightning has been loaded, which has torch ask the driver alone."""
+    assert pick_device("auto") == torch.device("cpu")
+    with pytest.raises(ValueError, match="device of this machine, which has 0 of kind cuda, got cuda; use --device"):
+        pick_device("cuda")
+    assert {"cpu", "cuda"} <= set(doctor._devices())
+    assert "none" in doctor._devices()["cuda"]
+    run = train(tiny_data(tmp_path), tiny_model("gru"), tiny_training(updates=1), out=tmp_path / "run")
+    assert read_record(run)["device"] == "cpu"
 
 
 @pytest.mark.parametrize("place", ["0", "1"])

@@ -20,13 +20,17 @@ def pick_device(device: torch.device | str = "auto") -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     kind, (_, colon, index) = check.device_kind(name), name.partition(":")
-    there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}[kind]
-    check.require(
-        index.isdecimal() or not colon, "--device", "have a number behind its colon", name, "write e.g. cuda:0"
-    )
+    there = {"cpu": 1, "cuda": cuda_devices(), "mps": int(torch.backends.mps.is_available())}[kind]
+    numbered = not colon or (index.isdecimal() and index == str(int(index)))  # torch takes no other, such as 00
+    check.require(numbered, "--device", "have a number behind its colon", name, "write e.g. cuda:0")
     must = f"be a device of this machine, which has {there} of kind {kind}"
     check.require(int(index or 0) < there, "--device", must, name, "use --device auto or --device cpu")
     return torch.device(name)
+
+
+def cuda_devices() -> int:
+    """How many CUDA devices torch can use; one whose driver is too old is counted by the driver alone."""
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def my_device(name: str) -> str:

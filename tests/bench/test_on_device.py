@@ -1,5 +1,6 @@
 """What the benchmarks do on a CUDA device: in which order, by stand-ins; with one, for true."""
 
+import shutil
 from contextlib import nullcontext
 from functools import partial
 from types import SimpleNamespace
@@ -170,6 +171,7 @@ def test_a_core_with_a_compiled_step_is_the_same_function(name):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.skipif(not (shutil.which("gcc") or shutil.which("clang")), reason="needs a C compiler")
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_a_core_is_captured_on_a_cuda_device(name):
     row = cores._device_row(SUBJECTS[name], steps=3, batch=2, repeats=2)

@@ -97,6 +97,7 @@ BAD = {
     "train {data}": "--batch-size must be at most 12, the clips left to learn from, got 64; lower it",
     "train {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
     "train {data} --device cuda:99": "--device must be a device of this machine, which has ",
+    "train {data} --device cpu:00": "--device must have a number behind its colon, got cpu:00; write e.g. cuda:0",
     "train {data} --device cuda:": "--device must have a number behind its colon, got cuda:; write e.g. cuda:0",
     "train {data} --device auto:1": "--device must be one of auto, cpu, cuda, mps, got auto:1; did you mean auto?",
     "train {data} --batch-size 4 --free-running 8": "--free-running must be at most 7, so that of 9 frames one is gi",

@@ -114,3 +114,13 @@ def test_what_is_unsaid_in_one_measurement_is_left_out_of_all():
     """A clip that counts in a divisor alone would change what the others say; PSNR has a second tensor, of its caps."""
     measured = {"psnr": torch.tensor([[10.0], [30]]), "capped": torch.tensor([[0.0], [torch.nan]])}
     assert make_metric("psnr").reduce({key: of.double() for key, of in measured.items()}).tolist() == [10]
+
+
+@pytest.mark.parametrize("precision", [torch.float16, torch.bfloat16])
+def test_a_models_autocast_rounds_no_measurement(precision):
+    films = torch.rand(2, 2, 3, 1, 24, 32, generator=torch.Generator().manual_seed(4))
+    for metric in map(made, (name for name in METRICS if name != "lpips")):
+        usual = metric.measure(*films)
+        with torch.autocast("cpu", precision):
+            rounded = metric.measure(*films)
+        assert all(torch.equal(rounded[key], usual[key]) for key in usual), metric.name

@@ -150,7 +150,12 @@ def test_objects_are_put_from_left_to_right():
 @pytest.mark.parametrize(
     ("places", "values", "error", "message"),
     [
-        (torch.zeros(B, T, N, 2), None, TypeError, "places must be an array, got Tensor; use NumPy's asarray"),
+        (
+            torch.zeros(B, T, N, 2),
+            None,
+            TypeError,
+            "places must be an array, got Tensor; use NumPy's asarray, of a",
+        ),
         (
             draw(B, T, N),
             None,

@@ -17,7 +17,7 @@ def trained(tmp_path_factory) -> Path:
     """A workplace with clips, a run and its scores."""
     place = tmp_path_factory.mktemp("cards")
     data = tiny_data(place / "datasets")
-    run = train(data, tiny_model("rims"), tiny_training(free_running=3), out=place / "models" / "mine")
+    run = train(data, tiny_model("rims"), tiny_training(free_running=3), out=place / "models" / "mine", device="cpu")
     scores = evaluate(load_run(run), open_dataset(data), context=4, horizon=5)
     scores.save(place / "eval" / "mine" / "balls4")
     return place

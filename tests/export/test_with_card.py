@@ -67,7 +67,7 @@ def test_somebody_else_gets_the_numbers_of_the_card(place, tmp_path_factory, mon
 @pytest.mark.parametrize("name", ["balls4", "mine"])
 def test_clips_in_shards_are_made_in_shards(place, tmp_path_factory, monkeypatch, name):
     data = generate(name, CLIPS, recipe=open_dataset("datasets/balls4.h5").recipe, shards=2, out="shards")
-    run = train(data, tiny_model(), tiny_training(), out="models/of-shards")
+    run = train(data, tiny_model(), tiny_training(), out="models/of-shards", device="cpu")
     evaluate(load_run(run), open_dataset(data), context=4, horizon=5).save(f"eval/of-shards/{name}")
     export, card, _ = (path.resolve() for path in export_with_card(run))
     fingerprint = open_dataset(data).fingerprint()

@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     data = tiny_data(folder / "two.h5")
     for core in ("rims", "gru"):
-        train(data, tiny_model(core), tiny_training(), out=folder / "models" / core)
+        train(data, tiny_model(core), tiny_training(), out=folder / "models" / core, device="cpu")
     with open_dataset(data) as file:
         model = load_run(folder / "models" / "rims")
         found = evaluate(model, file, context=CONTEXT, horizon=HORIZON, metrics=METRICS)

@@ -64,7 +64,7 @@ def pictures_seen(page: Path, folder: Path, enough: int, most: int) -> int:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("browser")
-    run = train(tiny_data(folder / "two.h5"), tiny_model("rims"), tiny_training(), out=folder / "rims")
+    run = train(tiny_data(folder / "two.h5"), tiny_model("rims"), tiny_training(), out=folder / "rims", device="cpu")
     return write_report([run], folder / "page.html", results=folder)
 
 

@@ -56,7 +56,14 @@ def test_a_disk_that_is_full_of_pictures_is_named(data, tmp_path, capfd):
     watch, hook = WatchConfig(pictures_every=1), threading.excepthook
     told = f"^{tmp_path}/run/tensorboard must be a folder that can be written, got File too large; free some space"
     with no_file_longer_than(200_000), pytest.raises(OSError, match=told):
-        train(data, tiny_model(), tiny_training(updates=30, validate_every=1), watch=watch, out=tmp_path / "run")
+        train(
+            data,
+            tiny_model(),
+            tiny_training(updates=30, validate_every=1),
+            watch=watch,
+            out=tmp_path / "run",
+            device="cpu",
+        )
     assert capfd.readouterr().err == ""
     assert threading.excepthook is hook
 

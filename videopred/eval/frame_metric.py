@@ -118,7 +118,8 @@ def _walk(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> 
         lowest.append(frames.prediction.amin())
         highest.append(frames.prediction.amax())
         sound &= frames.doubt[0] >= 0
-        blocks.append([metric.measure_frames(frames) for metric in metrics])
+        with torch.autocast(frames.truth.device.type, enabled=False):  # a model's, which would round sums to 16 bits
+            blocks.append([metric.measure_frames(frames) for metric in metrics])
     check_bounds("prediction", torch.stack(lowest).amin(), torch.stack(highest).amax())
     if not sound:
         check_unit_range("truth", truth)

@@ -198,7 +198,8 @@ def _check_places(places: np.ndarray) -> None:
 
 
 def _check_array(argument: str, value: object) -> None:
-    require_kind(isinstance(value, np.ndarray), argument, "be an array", type(value).__name__, "use NumPy's asarray")
+    fix = "use NumPy's asarray, of a tensor after .cpu()"
+    require_kind(isinstance(value, np.ndarray), argument, "be an array", type(value).__name__, fix)
 
 
 def _check(states: np.ndarray, truth: np.ndarray, name: str, penalty: float | None) -> None:

@@ -1,7 +1,9 @@
 """Lightning's Trainer as our runs need it."""
 
 import logging
+import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,9 @@ from videopred.training.keeping import AtomicIO
 from videopred.training.loggers import Curves
 from videopred.training.metrics_file import MetricsFile
 from videopred.training.processes import check_first, check_reachable, environment, launched
+
+os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "0"
+"""As Lightning is loaded, it has torch count GPUs by their driver alone, also those that are too old for this torch."""
 
 
 def make_trainer(
@@ -150,7 +155,11 @@ def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:
         return
     quiet_lightning()
     try:
-        trainer = lightning.Trainer(**_where(compute, device), plugins=[environment()], logger=False, barebones=True)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module=r"lightning\.")  # that there is a GPU as well
+            trainer = lightning.Trainer(
+                **_where(compute, device), plugins=[environment()], logger=False, barebones=True
+            )
     except (MisconfigurationException, ImportError, RuntimeError, TypeError, ValueError) as error:
         must, got = f"be one that can compute here, on {device.type}", f"{compute.strategy} ({error})"
         raise ValueError(check.complaint("--strategy", must, got, "choose another, or leave it out")) from error
