@@ -26,6 +26,7 @@ SHARED = {
     "run_files",
     "run_record",
     "settings",
+    "software",
     "systems",
     "typed_commands",
 }
@@ -37,6 +38,7 @@ ROOMS: dict[str, set[str]] = {
     "run_files": set(),
     "run_record": {"check", "files", "run_files"},
     "differing": {"run_files"},
+    "software": set(),
     "spelling": {"run_files"},
     "child_process": {"check"},
     "frames": {"amounts", "check"},
@@ -208,6 +210,7 @@ LIGHT = {
     "run_record",
     "settings",
     "slurm",
+    "software",
     "spelling",
     "synonyms",
     "systems",

@@ -130,6 +130,19 @@ def test_a_checkpoint_of_another_program_is_one_clear_line(tmp_path, content):
         load_run(tmp_path)
 
 
+@pytest.mark.parametrize("key", ["state_dict", "global_step"])
+def test_a_checkpoint_without_weights_or_updates_is_one_clear_line(tmp_path, key):
+    write_run(tmp_path, config_of())
+    path = tmp_path / "checkpoints" / "best.ckpt"
+    content = torch.load(path)
+    del content[key]
+    torch.save(content, path)
+    with pytest.raises(
+        FaultyFileError, match=rf"best\.ckpt must hold weights and their updates, got no {key}; put back"
+    ):
+        load_run(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("other", "differs"),
     [

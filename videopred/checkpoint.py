@@ -27,8 +27,10 @@ from videopred.explaining import explain
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import SETTINGS
+from videopred.run_files import EXPORT, SETTINGS
+from videopred.run_record import read_record, written_by
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
+from videopred.software import fix_of_version
 from videopred.typed_commands import typed_command
 from videopred.weights import read_export, read_header
 
@@ -239,6 +241,9 @@ def read_checkpoint(run: Path, name: str | None = None) -> tuple[RunConfig, dict
         export = typed_command(("export", str(run), "--checkpoint", "last"))
         fix = f"put it back, or take the last weights for what they are with `{export}`"
         raise check.FaultyFileError(check.complaint("RUN", f"hold checkpoints/{BEST}", f"{run}, which lost it", fix))
+    missing = [key for key in ("state_dict", "global_step") if key not in content]
+    fix = "put back the run's own checkpoint, or train again"
+    check.require_sound(not missing, str(path), "hold weights and their updates", f"no {', '.join(missing)}", fix)
     return stored, _require_finite(run, _weights_in(content)), content["global_step"]
 
 
@@ -292,7 +297,9 @@ def _parsed(path: Path, text: str | bytes) -> RunConfig:
     try:
         return RunConfig.model_validate_json(text)
     except ValidationError as error:
-        fix = f"restore the file, or train again ({explain(error)})"
+        run = path.parent if path.name == SETTINGS else path.parent.parent
+        record = read_header(path)[1] if path.suffix == EXPORT else read_record(run)
+        fix = fix_of_version(written_by(record), f"restore the file, or train again ({explain(error)})")
         raise check.FaultyFileError(check.complaint("RUN", "hold the settings of a run", path, fix)) from None
 
 

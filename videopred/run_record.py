@@ -40,6 +40,12 @@ def read_record(run: Path) -> dict[str, Any]:
     return record
 
 
+def written_by(record: Mapping[str, Any]) -> str | None:
+    """Which version of videopred trained a run, such as `videopred 0.1.0`; None if its record does not say."""
+    version = record.get("versions", {}).get("videopred")
+    return None if version is None else f"videopred {version}"
+
+
 def updates_saved(record: Mapping[str, Any]) -> int | None:
     """How many updates of a run are saved: `updates` if it has ended, else `saved`; None if nothing says."""
     return record.get("updates", record.get("saved"))

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from safetensors import SafetensorError, safe_open
 
 from videopred import check
+from videopred.run_record import written_by
+from videopred.software import fix_of_version
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 _KEY = "videopred"
 """Under which the file's text holds our JSON. One key, because the library writes several in any order."""
+
+_FORMAT = "videopred-export/1"
+"""What our exports call what they hold; those without a name are of the first version."""
 
 _FIX = "give a file that `videopred export RUN` wrote"
 
@@ -32,7 +37,7 @@ def export_bytes(export: Export) -> bytes:
     """The content of an export's file; of the same export the same."""
     from safetensors.torch import save
 
-    text = json.dumps({"settings": export.settings, "record": export.record})
+    text = json.dumps({"format": _FORMAT, "settings": export.settings, "record": export.record})
     # Tensors that share memory, which those of a checkpoint may, or whose memory is in another order are refused.
     weights = {name: value.detach().cpu().contiguous().clone() for name, value in export.weights.items()}
     return save(weights, {_KEY: text})
@@ -66,10 +71,13 @@ def read_header(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         settings, record = content["settings"], content["record"]
         if not (isinstance(settings, dict) and isinstance(record, dict)):
             raise ValueError("no objects")
-        return settings, record
     except (ValueError, TypeError, KeyError, RecursionError):
         got = f"{path}, weights without settings of ours"
         raise check.FaultyFileError(check.complaint("RUN", "be an export of videopred", got, _FIX)) from None
+    form = content.get("format", _FORMAT)
+    fix = fix_of_version(written_by(record), "make it again with `videopred export RUN`")
+    check.require_sound(form == _FORMAT, "RUN", f"be of format {_FORMAT}", f"{form} in {path}", fix)
+    return settings, record
 
 
 def _opened(path: Path, framework: str) -> Any:

@@ -21,6 +21,7 @@ from videopred.datasets.clip import clip_seed
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.description import describe
 from videopred.datasets.generation import generate
+from videopred.software import SOFTWARE
 
 T, H, W = SMALL.values()
 N, K = 18, 6
@@ -344,6 +345,7 @@ def test_attributes_of_another_version_are_refused(path, tmp_path):
             '{"kind": "cubes"}',
             "DATA must hold a recipe of this version, got another one (settings must be one of",
         ),
+        ("context", 99, "DATA must say the context 3 of its recipe, got 99 in "),
         ("seed", "zero", "DATA must hold the seed of its recipe, got zero in "),
         ("source", "a folder", "DATA must say as JSON what its films were imported from, got a folder in "),
         ("format", [1, 2], "DATA must be of format videopred/1, got [1 2] in "),
@@ -358,6 +360,24 @@ def test_attributes_of_another_version_are_refused(path, tmp_path):
             file.attrs[name] = value
         with pytest.raises(ValueError, match=re.escape(complaint)):
             ClipFile(tmp_path / "new.h5")
+
+
+def test_what_another_version_wrote_is_looked_at_with_that(path, tmp_path):
+    copy = shutil.copy(path, tmp_path / "later.h5")
+    with h5py.File(copy, "r+") as file:
+        file.attrs.update({"format": "videopred/2", "software": "videopred 9.0"})
+    message = rf"got videopred/2 in {copy}; look at it with videopred 9\.0, which wrote it \(this is {SOFTWARE}\)"
+    with pytest.raises(ValueError, match=message):
+        ClipFile(copy)
+
+
+@pytest.mark.parametrize("lacking", ["name", "seed"])
+def test_a_file_of_ours_without_a_name_or_seed_is_named(path, tmp_path, lacking):
+    copy = shutil.copy(path, tmp_path / "cut.h5")
+    with h5py.File(copy, "r+") as file:
+        del file.attrs[lacking]
+    with pytest.raises(ValueError, match=rf"DATA must say its name, and of a recipe the seed, got no {lacking} in "):
+        ClipFile(copy)
 
 
 @pytest.mark.parametrize(

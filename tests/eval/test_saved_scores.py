@@ -86,6 +86,7 @@ def test_what_is_no_scores_is_refused(scores, tmp_path):
         kept | {"reference": 5},
         kept | {"fingerprint": {}},
         kept | {"metrics": {"bce": kept["metrics"]["bce"]}},
+        kept | {"metrics": {name: said | {"convention": "another"} for name, said in kept["metrics"].items()}},
         kept | {"models": ["other"]},
         kept | {"models": ["model", "model"]},
         kept | {"seeds": {"model, 2 seeds": ["model", "model"]}},

@@ -253,6 +253,19 @@ BROKEN = r"^RUN must be a whole export, got .*x\.safetensors \(.*\); give a file
         (save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}}'}), ALIEN),
         (save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}, "record": null}'}), ALIEN),
         (
+            save(
+                {"a": torch.zeros(9)},
+                {"videopred": '{"format": "x/2", "settings": {}, "record": {"versions": {"videopred": "9.0"}}}'},
+            ),
+            r"^RUN must be of format videopred-export/1, got x/2 in .*; look at it with videopred 9\.0, which",
+        ),
+        (
+            save(
+                {"a": torch.zeros(9)}, {"videopred": '{"settings": {}, "record": {"versions": {"videopred": "9.0"}}}'}
+            ),
+            r"^RUN must hold the settings of a run, got .*; look at it with videopred 9\.0, which .*, or restore",
+        ),
+        (
             save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}, "record": {}}'}),
             r"^RUN must hold the settings of a run, got .*x\.safetensors; restore the file, or train again",
         ),

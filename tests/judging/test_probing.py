@@ -248,7 +248,8 @@ def test_what_cannot_be_probed(tmp_path, known):
         probe_trace(tmp_path / "gone.npz")
     np.savez(tmp_path / "other.npz", prediction=np.zeros(3))
     with pytest.raises(
-        ValueError, match=r"TRACE must hold states and their context, got prediction in .*other.npz; make"
+        ValueError,
+        match=r"must hold states \(B, T, K, D\) and the number of their context, got prediction in .*other.npz;",
     ):
         probe_trace(tmp_path / "other.npz")
     np.save(tmp_path / "array.npy", np.zeros(3))
@@ -259,6 +260,12 @@ def test_what_cannot_be_probed(tmp_path, known):
     for name, why in {"array.npy": other, "text.npz": other, "half.npz": other, "spoilt.npz": r"\(.*\)"}.items():
         with pytest.raises(FaultyFileError, match=f"TRACE must be a whole .npz file, got .*{name} {why}; make it with"):
             probe_trace(tmp_path / name)
+    for odd in ({"states": np.zeros((2, 3, 4))}, {"states": np.full((2, 3, 4, 5), "x")}, {"context": "x"}):
+        np.savez(tmp_path / "odd.npz", **({"states": np.zeros((B, 6, K, D)), "context": CONTEXT} | odd))
+        with pytest.raises(
+            FaultyFileError, match=r"TRACE must hold states .*, got states .* and context .* in .*odd.npz"
+        ):
+            probe_trace(tmp_path / "odd.npz")
     np.savez(tmp_path / "long.npz", states=np.zeros((B, CONTEXT - 1, K, D)), context=CONTEXT)
     with pytest.raises(ValueError, match="must hold steps after the context, got 2 steps of which 3 are context in"):
         probe_trace(tmp_path / "long.npz")

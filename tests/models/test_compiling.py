@@ -3,6 +3,7 @@
 import copy
 import inspect
 import shutil
+import sys
 from typing import Any
 
 import pytest
@@ -129,6 +130,16 @@ def test_inductor_takes_one_product_for_a_gradient_over_four_steps(monkeypatch):
     alone, together = asked
     assert alone == {"backend": "inductor"}
     assert isinstance(together["options"]["post_grad_custom_pre_pass"], MergedProducts)
+
+
+def test_a_torch_whose_inductor_is_another_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch._inductor.custom_graph_pass", None)
+    monkeypatch.delitem(sys.modules, "videopred.models.merging", raising=False)
+    message = (
+        r"^--compile inductor must find torch's inductor as in torch 2\.11 to 2\.14, got .*; install one of these, or"
+    )
+    with pytest.raises(ValueError, match=message):
+        compile_step(make("rims"), "inductor")
 
 
 def test_inductor_is_told_how_to_lay_out_maps(monkeypatch):

@@ -266,6 +266,33 @@ def test_a_checkpoint_without_a_part_that_training_goes_on_from_is_refused(stopp
     assert files_of(stopped) == before
 
 
+@pytest.mark.parametrize(
+    ("part", "odd"),
+    [
+        ("global_step", "6"),
+        ("state_dict", []),
+        ("optimizer_states", []),
+        ("loops", {}),
+        (LOOKS_KEY, {}),
+        (LOOKS_KEY, 3),
+    ],
+)
+def test_a_part_that_is_something_else_is_refused(stopped, part, odd):
+    last = stopped / "checkpoints" / "last.ckpt"
+    torch.save(load(last) | {part: odd}, last)
+    with pytest.raises(
+        FaultyFileError, match=rf"^{last} must hold all that .*, got something else as {part}; put back"
+    ):
+        find_start(stopped, read_settings(stopped)[0])
+
+
+def test_a_checkpoint_of_a_later_lightning_is_gone_on_with_and_said_to_be_so(stopped):
+    last = stopped / "checkpoints" / "last.ckpt"
+    torch.save(load(last) | {"pytorch-lightning_version": "99.0"}, last)
+    with pytest.warns(match=r"The loaded checkpoint was produced with Lightning v99\.0, which is newer than"):
+        resume(stopped, watch=UNDRAWN, device="cpu")
+
+
 def test_damage_in_a_checkpoints_list_of_its_files_is_damage(stopped, capfd):
     """It has no checksum, and zipfile does not compare all of it with the files, such as their packed sizes."""
     last = stopped / "checkpoints" / "last.ckpt"

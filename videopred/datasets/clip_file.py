@@ -19,6 +19,7 @@ from videopred.datasets.foreign_values import CONVERT, to_levels, to_our_type, u
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.stored_arrays import StoredArrays
 from videopred.explaining import explain
+from videopred.software import fix_of_version
 
 _LOOKED_AT = 8  # frames that tell how places are told
 _WHOLE_TRUTH = {"groups", "positions", "velocities", "collisions", "events", "visibility/fraction", "objects/active"}
@@ -186,7 +187,11 @@ class ClipFile(ClipSource):
 
     def _read_attributes(self, attributes: dict[str, Any]) -> None:
         self.attributes, form = attributes, attributes.get("format")
-        self._require(form is None or str(form) == FORMAT, f"be of format {FORMAT}", form)
+        fix = fix_of_version(attributes.get("software"), "make a file with `videopred generate`")
+        self._require(form is None or str(form) == FORMAT, f"be of format {FORMAT}", form, fix)
+        lacking = {"name", "seed"} - attributes.keys() if "recipe" in attributes else {"name"} - attributes.keys()
+        known = not self._is_ours or not lacking
+        self._require(known, "say its name, and of a recipe the seed", f"no {' and no '.join(sorted(lacking))}")
         self.name, self.seed, self.recipe = self.path.stem, None, None
         usual: DatasetSettings = BallsConfig(frames=self.frames)
         if self._is_ours:
@@ -203,8 +208,12 @@ class ClipFile(ClipSource):
                 self.recipe = usual = load_recipe(str(attributes["recipe"]))
             except ValueError as error:
                 told = explain(error) if isinstance(error, ValidationError) else error
-                self._require(False, "hold a recipe of this version", f"another one ({told})")
+                self._require(False, "hold a recipe of this version", f"another one ({told})", fix)
         self.context, self.horizon = usual.context, usual.horizon
+        for name in ("context", "horizon") if self.recipe else ():
+            said, ours = attributes.get(name), getattr(self, name)
+            must = f"say the {name} {ours} of its recipe"
+            self._require(said is None or said == ours, must, said, fix)
 
     def _read_truth(self) -> None:
         """Find what every part holds of each clip, in a shape that says which clip is where."""

@@ -16,9 +16,9 @@ from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.file_layout import FORMAT
 from videopred.datasets.plan import Block, Job, Target
 from videopred.datasets.shards import shard_name, shard_names
-from videopred.datasets.writer import SOFTWARE
 from videopred.files import folders_of, told_of
 from videopred.interrupt import HeldInterrupt
+from videopred.software import SOFTWARE
 from videopred.systems import open_files_move, take_lock
 
 

@@ -19,7 +19,7 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.file_layout import CONTACTS, Record, full_record, has_time
 from videopred.datasets.shards import shard_ranges
 from videopred.datasets.world import World
-from videopred.datasets.writer import SOFTWARE
+from videopred.software import fix_of_version
 
 _CLIPS_AT_ONCE = 16
 _ROWS_AT_ONCE = 4096
@@ -225,8 +225,6 @@ def _prove_digits_apart(shares: Sequence[_Share]) -> str:
 
 def _require(condition: bool, must: str, got: str, share: _Share, place: int) -> None:
     """Complain of a clip unless the condition holds."""
-    software = share.file.attributes.get("software", SOFTWARE)
     fix = "make it again with `videopred generate`" if share.file.recipe else "mend it where it comes from"
-    if software != SOFTWARE:
-        fix = f"look at it with {software}, which wrote it (this is {SOFTWARE}), or {fix}"
+    fix = fix_of_version(share.file.attributes.get("software"), fix)
     check.require_sound(condition, "DATA", must, f"{got} in {share.called(place)}", fix)

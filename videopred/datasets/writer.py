@@ -7,7 +7,6 @@ clip's, or small things of several clips. Equal records give equal bytes, on any
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +29,7 @@ from videopred.datasets.piece import (
 from videopred.datasets.unfailing_file import UnfailingFile
 from videopred.files import whole_file
 from videopred.interrupt import HeldInterrupt
-
-SOFTWARE = f"videopred {version('videopred')}"
-"""What files say wrote them."""
+from videopred.software import SOFTWARE
 
 _ROWS_PER_CHUNK = 4096  # of a table: few enough to read one clip's quickly
 _GZIP = {"compression": "gzip", "compression_opts": 1, "track_times": False}

@@ -333,7 +333,7 @@ def load_scores(path: Path | str) -> Scores:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         must = "hold the scores that `videopred evaluate` wrote"
-        got = f"{folder / SCORES} ({error})"
+        got = f"{folder / SCORES} ({f'no {error}' if isinstance(error, KeyError) else error})"
         raise check.FaultyFileError(check.complaint("SCORES", must, got, _AGAIN)) from None
 
 
@@ -343,6 +343,9 @@ def _read(folder: Path) -> Scores:
     # As when they were saved, columns by the same metric share one object: tables tell of each metric once.
     by_name = {said["metric"]: _metric(said) for said in kept["metrics"].values()}
     metrics = {column: by_name[said["metric"]] for column, said in kept["metrics"].items()}
+    for column, metric in metrics.items():
+        if (said := kept["metrics"][column]["convention"]) != metric.convention:
+            raise ValueError(f"{column} by another convention, {said}; here it is {metric.convention}")
     measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     arrays_file = folder / SCORE_FILES[2]
     with whole_npz("SCORES", arrays_file, _AGAIN), np.load(arrays_file) as arrays:

@@ -60,8 +60,12 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     with whole_npz("TRACE", path, fix), np.load(path) as arrays:
         kept = dict(arrays)
     sound = {"states", "context"} <= set(kept)
-    got = f"{', '.join(kept) or 'nothing'} in {path}"
-    check.require_sound(sound, "TRACE", "hold states and their context", got, fix)
+    got, must = f"{', '.join(kept) or 'nothing'} in {path}", "hold states (B, T, K, D) and the number of their context"
+    check.require_sound(sound, "TRACE", must, got, fix)
+    states, context = kept["states"], kept["context"]
+    sound = (states.ndim, states.dtype.kind, context.ndim, context.dtype.kind) == (4, "f", 0, "i")
+    got = f"states {states.shape} {states.dtype} and context {context.shape} {context.dtype} in {path}"
+    check.require_sound(sound, "TRACE", must, got, fix)
     first = int(kept["context"]) - 1
     states = kept["states"][:, first:]
     clips, steps, modules = states.shape[:3]

@@ -108,8 +108,11 @@ def _compile_block(block: Callable[..., Any], backend: str) -> Callable[..., Any
     """Several steps compiled, with each weight's gradient over them as one product where inductor makes the program."""
     if backend != "inductor":
         return torch.compile(block, backend=backend)
-    from videopred.models.merging import MergedProducts  # here, as inductor takes long to load
-
+    try:
+        from videopred.models.merging import MergedProducts  # here, as inductor takes long to load
+    except ImportError as error:
+        must, fix = "find torch's inductor as in torch 2.11 to 2.14", "install one of these, or leave the flag out"
+        raise ValueError(check.complaint("--compile inductor", must, error, fix)) from error
     return torch.compile(block, options={"post_grad_custom_pre_pass": MergedProducts()})
 
 

@@ -144,6 +144,7 @@ class Course:
         settings = config.model_dump(mode="json", exclude={"watch"})
         with started(config.watch.logger, path, settings) as loggers, warnings.catch_warnings(), writing_quietly():
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults, and to use srun
+            warnings.filterwarnings("default", "The loaded checkpoint was produced with")  # a later version of it
             warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)  # said by us, once
             self._trainer = make_trainer(config, path, self.device, callbacks, self.start.done, loggers)
             if self._are_several:

@@ -127,7 +127,17 @@ def _check_own(path: Path, content: dict[str, Any], stored: RunConfig, config: R
     """
     missing = [name for name in _PARTS if name not in content]
     fix = "put back the run's own checkpoint, or train again"
-    check.require_sound(not missing, str(path), "hold all that training goes on from", f"no {', '.join(missing)}", fix)
+    must = "hold all that training goes on from"
+    check.require_sound(not missing, str(path), must, f"no {', '.join(missing)}", fix)
+    kinds = {
+        "global_step": isinstance(content["global_step"], int),
+        "state_dict": isinstance(content["state_dict"], dict),
+        "optimizer_states": isinstance(content["optimizer_states"], list) and len(content["optimizer_states"]) == 1,
+        "loops": isinstance(content["loops"], dict) and "fit_loop" in content["loops"],
+        LOOKS_KEY: isinstance(content[LOOKS_KEY], dict) and "latest" in content[LOOKS_KEY],
+    }
+    odd = [name for name, sound in kinds.items() if not sound]
+    check.require_sound(not odd, str(path), must, f"something else as {', '.join(odd)}", fix)
     ours, theirs = (
         one.training.model_dump() | {"data": one.data.sha256 if one.data else None} for one in (config, stored)
     )
