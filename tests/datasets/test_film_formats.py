@@ -93,7 +93,7 @@ def empty_zip(folder: Path) -> Path:
 
 def frames(numbers=(1, 2, 3), name="f{}.png", size=(H, W), mode="L"):
     def write(folder: Path) -> Path:
-        pixels = np.full((*size, len(mode) if mode != "L" else 1), 200, np.uint8)
+        pixels = np.full((*size, len(mode)), 200, np.uint8)
         for number in numbers:
             Image.fromarray(pixels[..., 0] if mode == "L" else pixels).save(folder / name.format(number))
         return folder

@@ -111,6 +111,9 @@ def test_stars_and_intervals_of_the_first_steps_are_of_these_alone(scores):
 def test_one_clip_has_no_interval():
     one = made_up(clips=1)
     assert one.interval("blank", "bce") is None
+    for interval in (one.interval, one.intervals):
+        with pytest.raises(ValueError, match=r"^row must be one of "):
+            interval("nobody", "bce")
     assert "±      not given for a single clip" in one.table().splitlines()
     assert re.search(r"^blank +140\.7 ", one.table(), re.MULTILINE)
     stored = one.to_dict()["rows"]["blank"]["bce"]

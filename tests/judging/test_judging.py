@@ -125,7 +125,7 @@ def test_several_predictions_have_a_row_each_and_those_of_several_seeds_a_mean(f
         ),
         ({"a": grey, "b": grey}, {"both": ["a", "c"]}, "seeds both must be one of a, b, got c; choose one of these"),
         ({"a": grey, "b": grey}, {"both": ["a"]}, r"seeds both must name two rows or more, got \['a'\]; leave it out"),
-        ({"a": grey, "b": grey}, {"both": ["a", "a"]}, "seeds both must name two rows or more, got "),
+        ({"a": grey, "b": grey}, {"both": ["a", "a"]}, "seeds both must name each once, got a twice; leave one out"),
         ({"a": grey, "b": grey}, {"a": ["a", "b"]}, "seeds a must be another name than the rows have, got a; rename"),
         ({"a": grey, "b": grey}, {"copy last": ["a", "b"]}, "seeds copy last must be another name than the rows have"),
         (

@@ -51,6 +51,12 @@ def test_a_candidate_keeps_its_digits_under_autocast():
     assert torch.equal(picked, candidates[torch.arange(2)[:, None], torch.arange(3), chosen])
 
 
+def test_plain_statement_has_weights_of_its_own():
+    core = make()
+    ours = {weight.data_ptr() for weight in core.parameters()}
+    assert ours.isdisjoint(weight.data_ptr() for weight in PlainSCOFF(core).parameters())
+
+
 def test_plain_statement_is_of_the_algorithm_alone():
     with pytest.raises(ValueError, match=r"^core must use no option of SCOFF, got active, norm; build it with its siz"):
         PlainSCOFF(make(active=2, norm="mean"))

@@ -309,6 +309,19 @@ def test_a_core_that_makes_something_that_is_not_finite_is_named(monkeypatch):
     assert first_fault(predictor, torch.rand(1, 3, 1, 24, 32)) == "the output of core"
 
 
+@pytest.mark.parametrize("given", [lambda bad: {"bad": bad}, lambda bad: (3, (bad, None))])
+def test_a_part_may_give_anything(given):
+    predictor = build(tiny_model(), (1, 24, 32))
+
+    class Part(torch.nn.Module):
+        def forward(self, film: Any) -> Any:
+            return given(film.log())
+
+    predictor.encoder.part = Part()
+    predictor.encoder.register_forward_pre_hook(lambda encoder, inputs: encoder.part(inputs[0]) and None)
+    assert first_fault(predictor, torch.zeros(1, 2, 1, 24, 32)) == "the output of encoder.part"
+
+
 @pytest.mark.parametrize("bad", [1, 2, 3])
 def test_gradients_that_are_not_finite_are_named(data, tmp_path, monkeypatch, device, bad):
     """And weights are as they were before."""

@@ -1,5 +1,6 @@
 """SCOFF as plainly as possible, one file and one schema at a time, for benchmarks and as a reference."""
 
+import copy
 import math
 from collections.abc import Sequence
 
@@ -40,12 +41,11 @@ class PlainSCOFF(nn.Module):
         heads, sizes = config.comm_heads, (config.comm_key, config.comm_value)
         self.comm_key, self.comm_value = _keys_and_values(core.communication.map.weight, heads, sizes)
         self.message = _linear(core.communication.message.weight)
-        self.start_mean = nn.Parameter(core.start_mean.detach())
-        self.start_scale = nn.Parameter(core.start_scale.detach())
+        self.start_mean, self.start_scale = copy.deepcopy(core.start_mean), copy.deepcopy(core.start_scale)
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
         """The files' first states (B, K, D), drawn."""
-        drawn = torch.randn(batch, self.config.files, self.config.units, generator=generator)
+        drawn = self.start_mean.new_empty(batch, self.config.files, self.config.units).normal_(generator=generator)
         return self.start_mean + self.start_scale * drawn
 
     def project(self, slots: Tensor) -> Sequence[Tensor]:

@@ -147,16 +147,15 @@ class Scores:
 
         Its ends are NaN where fewer than two have a value, here and below.
         """
+        clips = self.clips_with_values(row, column, steps)
         if self.drawn is None:
             return None
-        means = mean_over_steps(self._of(self.drawn, row, column, steps))
-        return over_clips(means, self.clips_with_values(row, column, steps))
+        return over_clips(mean_over_steps(self._of(self.drawn, row, column, steps)), clips)
 
     def intervals(self, row: str, column: str) -> Interval | None:
         """The interval at every step: two ends, each (horizon,); None for a single clip or scene."""
-        if self.drawn is None:
-            return None
-        return over_clips(self._of(self.drawn, row, column), self.clips_at_steps(row, column))
+        clips = self.clips_at_steps(row, column)
+        return None if self.drawn is None else over_clips(self._of(self.drawn, row, column), clips)
 
     def _of(
         self, values: dict[str, dict[str, np.ndarray]], row: str, column: str, steps: int | None = None

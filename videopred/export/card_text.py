@@ -6,6 +6,7 @@ It is for somebody who has the export and the package, and nothing else: every c
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def card_text(of: Described) -> str:
     context, horizon = of.given
     shown = f"*The first test clip, truth and prediction: {context} frames are given (blue-grey border), then "
     shown += f"{horizon} are the model's own (orange).*"
-    head = [f"# {of.name}", f"![Truth and prediction]({of.name}.gif)", shown, _summary(of)]
+    head = [f"# {of.name}", f"![Truth and prediction]({quote(of.name)}.gif)", shown, _summary(of)]
     sections = {
         "Use": _use(of),
         "Data": _origin(of),
@@ -130,8 +131,9 @@ def _experiment(asked: ExperimentRecord) -> str:
 
 def _settings(settings: Any) -> str:
     """The kind, all sizes, and what else is set otherwise than usual; what is the kind's own comes first."""
-    kind, fields = type(settings), type(settings).model_fields
-    said = [name for name, value in settings if _is_size(value) or value != fields[name].default]
+    kind = type(settings)
+    usual = {name: field.get_default(call_default_factory=True) for name, field in kind.model_fields.items()}
+    said = [name for name, value in settings if _is_size(value) or value != usual[name]]
     said.sort(key=lambda name: name not in kind.__annotations__)
     told = (f"{name.replace('_', ' ')} {_written(getattr(settings, name))}" for name in said if name != "kind")
     return ", ".join([f"`{settings.kind}`", *told])
@@ -218,7 +220,7 @@ def _ahead(scores: Scores) -> Iterator[str]:
 
 def ranges(held: np.ndarray) -> str:
     """Steps, counted from 1, as `1 to 3, 5`."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], held, [False]]).astype(int)))
+    edges = np.flatnonzero(np.diff(held, prepend=False, append=False))
     spans = zip(edges[::2] + 1, edges[1::2], strict=True)
     return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
 

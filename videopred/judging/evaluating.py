@@ -250,8 +250,10 @@ def _check_seeds(seeds: Mapping[str, Sequence[str]], models: Iterable[str]) -> N
         argument = f"seeds {name}"
         must, fix = "be another name than the rows have", "rename the group"
         check.require(name not in {*models, *BASELINES}, argument, must, name, fix)
-        check.require(len(set(rows)) == len(rows) > 1, argument, "name two rows or more", rows, "leave it out")
-        for row in rows:
+        named = check.as_names(argument, rows)
+        check.each_once(argument, named)
+        check.require(len(named) > 1, argument, "name two rows or more", rows, "leave it out")
+        for row in named:
             check.one_of(argument, row, models)
             other = group_of.setdefault(row, name)
             must, got = "name rows of no other group", f"{row}, which is in {other}"

@@ -93,6 +93,8 @@ def shapes(core: Any) -> None:
     """Output (B, T, K, D), finite, of the parameters' dtype, as the first state is; the trace has B and T first."""
     for leaf in tree.tree_leaves(core.initial_state(BATCH)):
         _need(isinstance(leaf, Tensor), f"the first state must be of tensors alone, got {type(leaf).__name__}")
+        got = tuple(leaf.shape)
+        _need(got[:1] == (BATCH,), f"a tensor of the state must have one row per clip, got {got}")
         fits = not leaf.is_floating_point() or leaf.dtype == torch.float64
         fix = "make it with new_zeros of one of them"
         _need(fits, f"the first state must have the parameters' dtype, here float64, got {leaf.dtype}: {fix}")
@@ -262,7 +264,6 @@ def state_follows_the_parameters(core: Any) -> None:
         other = copy.deepcopy(core).to(dtype)
         for leaf in tree.tree_leaves(other.initial_state(BATCH)):
             _need(not leaf.is_floating_point() or leaf.dtype == dtype, f"the state must be {dtype}, got {leaf.dtype}")
-            _need(leaf.shape[0] == BATCH, f"a tensor of the state must have one row per clip, got {tuple(leaf.shape)}")
         got = unroll(other, slots(core).to(dtype)).output.dtype
         _need(got == dtype, f"the output must be {dtype}, as the parameters are, got {got}")
 

@@ -7,7 +7,7 @@ A core is a module with two methods:
 
 inputs: (B, L, D), L slots of D features; a plain vector is L = 1.
 output: (B, K, D), one row per module; K = 1 for a plain LSTM.
-state:  any tree of tensors. A core keeps parameters and buffers, never what happened last step.
+state:  any tree of tensors (B, …). A core keeps parameters and buffers, never what happened last step.
 trace:  dict of tensors (B, …): what happened in this step; `trace_axes` names what is in it. A core computes next to
         nothing for it alone, so it is next to free when nobody keeps it. (Of ours: sums and means of attention where
         no choice needs them, in `brims` and beside a random choice; −1 as the `schema` of a file of SCOFF that rests.)
@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from videopred.models.arguments import check_done, check_finite, check_slots, check_state, debugging
 
 State = Any
-"""A tree of tensors."""
+"""A tree of tensors (B, …)."""
 
 Trace = dict[str, Tensor]
 

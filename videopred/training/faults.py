@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils import _pytree as tree
 
 from videopred.models.predictor import Predictor
 
@@ -25,7 +26,7 @@ def first_fault(predictor: Predictor, film: Tensor) -> str:
 
     def watch(name: str) -> Any:
         def look(module: Any, inputs: Any, output: Any) -> None:
-            tensors = [output] if isinstance(output, Tensor) else [one for one in output if isinstance(one, Tensor)]
+            tensors = [one for one in tree.tree_leaves(output) if isinstance(one, Tensor)]
             if any(not one.isfinite().all() for one in tensors):
                 found.append(name)
 
