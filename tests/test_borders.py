@@ -79,7 +79,19 @@ ROOMS: dict[str, set[str]] = {
     | {"datasets", "models", "rollout", "rendering", "checkpoint", "device"}
     | {"training", "pictures", "processes", "slurm"},
     "judging": SHARED
-    | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "processes", "slurm", "runs"},
+    | {
+        "judging",
+        *SHELVES,
+        "rollout",
+        "rendering",
+        "checkpoint",
+        "device",
+        "pictures",
+        "processes",
+        "slurm",
+        "runs",
+        "weights",
+    },
     "surprise": SHARED | {"datasets", "eval", "rollout", "checkpoint", "device", "runs"},
     "report": SHARED
     | {"datasets", "eval", "rendering", "checkpoint", "device", "pictures", "training", "judging", "weights"}

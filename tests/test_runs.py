@@ -22,6 +22,7 @@ from videopred.export import export_run
 from videopred.files import read_json, write_json
 from videopred.runs import Run, how_far, list_runs, table
 from videopred.systems import home_of_processes
+from videopred.weights import Export, export_bytes
 
 NOW = 2_000_000_000.0
 """When the tests look: seconds since 1970."""
@@ -76,6 +77,21 @@ def test_a_run_that_is_not_finished_says_how_far_it_is(tmp_path, state, record, 
     settings = json.loads((run / "settings.json").read_text())
     write_json(run / "settings.json", settings | {"training": settings["training"] | {"updates": 20}})
     assert how_far(run) == far
+
+
+@pytest.mark.parametrize(
+    ("record", "far"),
+    [
+        ({"state": "finished", "updates": 7}, None),  # it stopped early, and knows it
+        ({"state": "finished", "updates": 7, "checkpoint": "update-0000007"}, "7 of 20 updates"),
+        ({"state": "finished", "updates": 20, "checkpoint": "last"}, None),
+        ({"state": "interrupted", "learned": 7}, "7 of 20 updates"),
+    ],
+)
+def test_an_export_says_so_too(tmp_path, record, far):
+    file = tmp_path / "x.safetensors"
+    file.write_bytes(export_bytes(Export({"training": {"updates": 20}}, record, {})))
+    assert how_far(file) == far
 
 
 def test_what_tells_nothing_of_its_end_is_not_said_to_be_unfinished(tmp_path):

@@ -206,6 +206,18 @@ def save_rollout(path: Path, rollout: Rollout, truth: Tensor, made: Mapping[str,
     write_arrays(path, arrays | {"made": np.array(json.dumps(made))})
 
 
+def rollout_words(made: Mapping[str, Any]) -> list[str]:
+    """What a rollout is of that was kept: the run, and the words by which it is not the usual one.
+
+    Args:
+        made: what `videopred rollout` gave `save_rollout` and `save_trace`.
+    """
+    words = [str(made["run"])] if "run" in made else []
+    for name, usual in (("part", "test"), ("feedback", "soft")):
+        words += [f"--{name}", str(made[name])] if made.get(name, usual) != usual else []
+    return [*words, *map(str, made.get("intervention", ()))]
+
+
 def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray], made: Mapping[str, Any]) -> None:
     """Write an .npz with `states` (B, T, K, D), `trace/<name>`, `truth/<name>`, `context`, a number, and `made`, JSON.
 

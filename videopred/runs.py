@@ -73,11 +73,18 @@ def run_stamp(run: Path) -> str | None:
 
 
 def how_far(run: Path) -> str | None:
-    """How far a run has learned that is not finished, as `25 of 700 updates`; None of any other, and of an export."""
+    """How far a run has learned that is not finished, as `25 of 700 updates`, or the export of one, or of a checkpoint
+    on the way; None of any other."""
     try:
-        record, settings = read_record(run), _read_json(run / SETTINGS)
-        done, asked = updates_saved(record) or 0, settings["training"]["updates"]
-        return None if record["state"] == "finished" else f"{done} of {asked} updates"
+        if run.is_file():
+            settings, record = read_header(run)
+            done = updates_learned(record)
+        else:
+            settings, record = _read_json(run / SETTINGS), read_record(run)
+            done = updates_saved(record)
+        done, asked = done or 0, settings["training"]["updates"]
+        on_the_way = "checkpoint" in record and done < asked
+        return None if record["state"] == "finished" and not on_the_way else f"{done} of {asked} updates"
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -3,6 +3,7 @@
 A model is shown the true frames, and predicts each from those before it; it never sees its own predictions.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -156,10 +157,11 @@ def judge_scorer(
     frames, count = films.frames, len(scenes.names)
     films.check_burn_in(config.burn_in)
     surprise, differs = np.empty((count, 4, frames - 1)), np.empty((count, 4, frames), bool)
-    starts = range(0, count, config.scenes_at_once)
+    starts, pixels = range(0, count, config.scenes_at_once), hashlib.sha256()
     for start in tqdm(starts, desc=films.path.name, unit="batch", disable=not progress):
         stop = min(start + config.scenes_at_once, count)
         shown = np.stack([films.read(scene) for scene in range(start, stop)])
+        pixels.update(shown.tobytes())
         for scene, four in enumerate(shown, start):
             differs[scene] = differing(four, None if scenes.possible is None else scenes.possible[scene])
             check_differing(config.aggregates, differs[scene, :, config.burn_in :], scene)
@@ -171,7 +173,7 @@ def judge_scorer(
         name: aggregate(name, surprise, differs, scenes.possible) for name in config.aggregates
     }
     settings = {"data": str(films.path), **(asked or {}), "part": films.part, "surprise": config.surprise}
-    settings |= {"burn_in": config.burn_in, "every": films.every}
+    settings |= {"burn_in": config.burn_in, "every": films.every, "pixels": pixels.hexdigest()}
     return _scored(scenes, plausible, config, settings, surprise, differs)
 
 

@@ -9,6 +9,7 @@ import pytest
 from command_line import run
 from tiny_runs import tiny_data
 
+from videopred.checkpoint import DataRecord
 from videopred.datasets import DATASETS, find_recipe, open_dataset
 from videopred.datasets.digits import read_digits
 from videopred.datasets.generation import generate
@@ -105,7 +106,9 @@ def test_a_protocol_minds_neither_the_law_of_motion_nor_longer_clips(changes, di
 )
 def test_models_of_other_data_than_a_protocol_is_about_are_named(made, name, learned, tested, asks):
     """RIMs, section 4.2: trained on 4 balls and shown the curtain; appendix D.5: trained on three balls."""
-    said = trained_on(name, open_dataset(made(tested, test=1)), {Path("mine"): learned})
+    said = trained_on(
+        name, open_dataset(made(tested, test=1)), {Path("mine"): DataRecord(path="gone.h5", name=learned, sha256="")}
+    )
     assert said == (() if asks is None else (f"mine was trained on {learned}, where {name} asks for {asks}",))
 
 
@@ -122,13 +125,37 @@ def test_models_of_other_data_than_a_protocol_is_about_are_named(made, name, lea
 def test_data_of_a_protocol_is_known_by_its_recipe_whatever_it_is_called(tmp_path, learned, tested, asks):
     recipe = find_recipe("balls4", engine="rnem")
     file = open_dataset(generate(tested, {"test": 1}, recipe=recipe, out=tmp_path))
-    said = trained_on("rnem-balls", file, {Path("run"): learned})
+    said = trained_on("rnem-balls", file, {Path("run"): DataRecord(path="gone.h5", name=learned, sha256="")})
     assert said == (() if asks is None else (f"run was trained on {learned}, where rnem-balls asks for {asks}",))
+
+
+def test_data_of_the_name_but_not_of_the_recipe_is_named(tmp_path):
+    recipe = find_recipe("balls4", engine="rnem")
+    tested = open_dataset(generate("tested", {"test": 1}, recipe=recipe, out=tmp_path))
+    two = recipe.model_copy(update={"radii": (1.2, 1.2), "masses": (1.0, 1.0)})
+    path = generate("balls4", {"train": 1}, recipe=type(recipe)(**dict(two)), out=tmp_path)
+    data = DataRecord(path=str(path), name="balls4", sha256="")
+    (said,) = trained_on("rnem-balls", tested, {Path("run"): data})
+    assert said.startswith("run was trained on balls4 with radii (1.2, 1.2) and ")
+    assert said.endswith(", where rnem-balls asks for balls4")
+
+
+def test_mnists_test_digits_that_a_run_learned_from_are_named(tmp_path):
+    learned = generate("sm-mnist", {"train": 1}, out=tmp_path / "learned.h5")
+    recipe = open_dataset(learned).recipe
+    tested: Any = SimpleNamespace(
+        name="sm-mnist", path=Path("whole.h5"), recipe=recipe.model_copy(update={"mnist_sha256": "another"})
+    )
+    data = DataRecord(path=str(learned), name="sm-mnist", sha256="")
+    said = trained_on("brims-smmnist", tested, {Path("run"): data})
+    assert said == ("run was trained on MNIST's test digits, which whole.h5 tests with",)
+    tested.recipe = recipe
+    assert trained_on("brims-smmnist", tested, {Path("run"): data}) == ()
 
 
 def test_of_films_that_do_not_say_how_they_were_made_no_training_is_asked():
     theirs: Any = SimpleNamespace(recipe=None, name="theirs")
-    assert trained_on("rnem-balls", theirs, {Path("run"): "balls4"}) == ()
+    assert trained_on("rnem-balls", theirs, {Path("run"): DataRecord(path="gone.h5", name="balls4", sha256="")}) == ()
 
 
 @pytest.mark.slow

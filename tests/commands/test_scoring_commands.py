@@ -139,6 +139,7 @@ def test_a_rollout_that_was_kept_has_the_scores_of_its_run(place, rolled, tmp_pa
     kept = f"--pred {rolled / 'test.npz'} --pred-array prediction --range 0 1 --axes BTCHW"
     assert run(f"evaluate {data} {kept} {asked} --out films") == 0
     of_films = json.loads(capfd.readouterr().out)
+    assert f"{rolled / 'test.npz'} is of {place / 'gru'}" in of_films["notes"]
     expected = of_run["rows"]["model"]["mse"]["steps"]
     np.testing.assert_allclose(of_films["rows"]["prediction"]["mse"]["steps"], expected, rtol=1e-6)
     assert run(f"evaluate {kept} --true {rolled / 'test.npz'} --true-array truth --metrics mse --json --out both") == 0
@@ -151,6 +152,14 @@ def test_a_rollout_that_was_kept_has_the_scores_of_its_run(place, rolled, tmp_pa
     [
         ("test", "{data}", "--context 4", "--context must be 5, as {rolled}/test.npz says, got 4; score it on what"),
         ("train", "{data}", "--context 5", "--part must be train, as {rolled}/train.npz says, got test; score it on"),
+        ("train", "--true {data}", "--context 5", "--part must be train, as {rolled}/train.npz says, got test; score"),
+        ("test", "--true {data}", "--context 3", "--context must be 5, as {rolled}/test.npz says, got 3; score it on"),
+        (
+            "test",
+            "{data}",
+            "--context 5 --pred-array one_step",
+            "--context must be 1, as {rolled}/test.npz says, got 5",
+        ),
         (
             "test",
             "{other}",

@@ -149,6 +149,13 @@ def test_a_star_stands_for_arrays_of_a_clip_each_in_the_order_of_their_numbers(t
     assert found["format"] == "7 HDF5 arrays of 14"
 
 
+@pytest.mark.parametrize("dark", ["test", None])
+def test_a_part_that_takes_little_of_the_range_is_remarked(tmp_path, dark):
+    arrays = {"a": GREY, "b": GREY // 128 if dark else GREY}
+    _, found = all_clips(save(tmp_path / "f.h5", arrays), axes="BTHWC", array=("train=a", "test=b"))
+    assert found.get("note") == (dark and "test goes from 0 to 1, of a range from 0 to 255")
+
+
 def test_a_star_within_a_part(tmp_path):
     source = save(tmp_path / "f.h5", {"a/2": GREY[1:], "a/1": GREY[:1], "b": GREY[1:]})
     clips, _ = all_clips(source, axes="BTHWC", array=("train=a/*", "test=b"))

@@ -13,6 +13,7 @@ from videopred.datasets.description import describe
 from videopred.datasets.foreign_values import unit_and_offset
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
+from videopred.judging.objects import notes_on_places
 
 LIT = np.random.default_rng(0).random((5, 7, 8, 10, 1)) < 0.3
 """(T, N, H, W, C) of an original file."""
@@ -130,6 +131,19 @@ def test_places_in_arena_units_are_given_in_px_and_said(tmp_path):
     assert "places" not in describe(px)
     told = "positions and velocities are in arena units, ten to a frame's height, and are converted to px"
     assert describe(units)["places"] == told
+
+
+@pytest.mark.parametrize(("times", "told"), [(1, None), (25, "velocities are 25 times as large as objects go in a fr")])
+def test_velocities_that_do_not_tell_how_far_objects_go_are_remarked(tmp_path, times, told):
+    """Such as those per second; tracking goes by them."""
+    masks, places = discs_and_places()
+    speeds = times * np.diff(places, axis=0, append=2 * places[-1:] - places[-2:-1])
+    group = {"training__features": masks[..., None] > 0, "training__groups": masks}
+    write_group(**group, training__positions=places, training__velocities=speeds)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.remarks.get("velocities", "").startswith(told or "") is True
+    assert ("velocities" in file.remarks) == (told is not None)
+    assert any("velocities are" in note for note in notes_on_places(["position"], file, "train")) == (told is not None)
 
 
 def test_truth_that_somebody_adds_to_imported_films_is_that_of_others(tmp_path):

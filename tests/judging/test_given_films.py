@@ -4,6 +4,7 @@ from math import inf, nan
 from pathlib import Path
 
 import h5py
+import imageio.v3 as iio
 import numpy as np
 import pytest
 import torch
@@ -12,7 +13,8 @@ from PIL import Image
 
 from videopred import check
 from videopred.check import FaultyFileError
-from videopred.eval.settings import GivenConfig
+from videopred.eval.settings import GivenConfig, Protocol
+from videopred.judging.evaluating import evaluate_given
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.given_flags import open_given
 
@@ -202,6 +204,34 @@ def test_films_are_known_again_by_their_bytes(tmp_path):
         seen.append(GivenTruth(given(path, **said)).fingerprint())
         assert seen[0] == seen[1] != seen[2]
         assert len(seen[0]) == 64
+
+
+def test_films_that_are_read_in_another_way_are_others(tmp_path):
+    np.savez(tmp_path / "p.npz", a=SOFT, b=SOFT)
+    usual = {"value_range": (0, 1), "axes": "BTCHW", "array": "a"}
+    prints = [given(tmp_path / "p.npz", **usual).fingerprint()]
+    for other in ({}, {"value_range": (-1, 1)}, {"array": "b"}, {"axes": "TBCHW"}):
+        prints.append(given(tmp_path / "p.npz", **usual | other).fingerprint())
+    assert prints[0] == prints[1]
+    assert len(set(prints)) == 4
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_pictures_that_are_called_as_others_are_refused(tmp_path, shift):
+    for folder, first in (("p", shift), ("t", 0)):
+        for clip in range(first, first + 3):
+            path = tmp_path / folder / f"clip-{clip}"
+            path.mkdir(parents=True)
+            for frame in range(4):
+                iio.imwrite(path / f"{frame}.png", np.full((5, 7), 9 * clip + frame, np.uint8))
+    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p", true=tmp_path / "t"), "test")
+    asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
+    if shift == 0:
+        assert evaluate_given(predicted, truth, asked).mean("prediction", "mse") == 0
+        return
+    message = r"--pred must have the films of --true, in their order, got clip-1 of \S+ against clip-0 of \S+; leave"
+    with pytest.raises(ValueError, match=message):
+        evaluate_given(predicted, truth, asked)
 
 
 def test_a_damaged_file_is_a_failure_and_no_misuse(tmp_path):

@@ -245,8 +245,9 @@ def test_scores_are_of_the_judged_file_and_say_what_a_reader_should_know(file, m
     monkeypatch.setattr(other, "fingerprint", lambda: "0f07he2")
     scores = judge(grey, file, Protocol(context=3, horizon=5), reference=other, notes=("made by hand",))
     assert scores.fingerprint == "f1n9e7"
-    assert scores.notes == ("made by hand",)
+    assert scores.notes == ("made by hand", f"mean frame and copy last calibrated learned from {other.path}")
     assert "made by hand" in scores.table()
+    assert judge(grey, file, Protocol(context=3, horizon=5), reference=file).notes == ()
 
 
 def test_imagine_rolls_out_the_chosen_clips(file):

@@ -24,10 +24,10 @@ def known() -> dict[str, np.ndarray]:
     return known_of(file, "test", range(B), CONTEXT + HORIZON)
 
 
-def kept(path, known, states, **trace):
+def kept(path, known, states, made=(), **trace):
     film = torch.zeros(SHAPE)
     tensors = {name: torch.from_numpy(values) for name, values in {"states": states, **trace}.items()}
-    save_trace(path, Rollout(film, film[:, 1:], film.repeat(1, 2, 1, 1, 1), tensors), known, {})
+    save_trace(path, Rollout(film, film[:, 1:], film.repeat(1, 2, 1, 1, 1), tensors), known, dict(made))
     return path
 
 
@@ -48,7 +48,9 @@ def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
     states[:, :, 2, 3] = mode
     schema = np.zeros((B, STEPS, K), int)
     schema[..., 1] = 1 - mode
-    report = probe_trace(kept(tmp_path / "t.npz", known, states, schema=schema, attention=states))
+    made = {"run": "models/mine", "part": "train", "feedback": "soft", "intervention": ["--without", "1"]}
+    report = probe_trace(kept(tmp_path / "t.npz", known, states, made, schema=schema, attention=states))
+    assert report["of"] == "models/mine --part train --without 1"
     assert {name: report[name] for name in ("clips", "steps", "modules")} == {
         "clips": B,
         "steps": HORIZON,

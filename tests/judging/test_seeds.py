@@ -8,7 +8,7 @@ import torch
 from tiny_runs import tiny_data, tiny_model, tiny_training
 from torch import nn
 
-from videopred.checkpoint import ExperimentRecord, RunConfig, load_run, run_settings
+from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, load_run, run_settings
 from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
 from videopred.eval.scores import Scores
@@ -66,24 +66,53 @@ def test_scores_on_clips_that_a_run_learned_from_say_so(place, tmp_path):
     said = "{} learned from clips of this part: scores on others may be worse"
     assert judged(place, "seed-0", part="train").notes == (said.format("model"),)
     assert judged(place, "seed-0", "seed-1", part="train").notes == (said.format("seed-0 and seed-1"),)
-    assert judged(place, "seed-0").notes == judged(place, "seed-0", part="validation").notes == ()
+    assert judged(place, "seed-0").notes == ()
+    chosen = "model was chosen among its checkpoints by this part: scores on others may be worse"
+    assert judged(place, "seed-0", part="validation").notes == (chosen,)
     other = generate("other", {"train": 4}, recipe=open_dataset(place / "balls4.h5").recipe, out=tmp_path / "other.h5")
     assert judged(place, "seed-0", data=str(other), part="train").notes == ()
 
 
-@pytest.mark.parametrize("other", ["data", "first weights"])
+@pytest.mark.parametrize("other", ["data", "first weights", "weights of another experiment's seed"])
 def test_runs_of_other_data_or_first_weights_are_no_seeds_of_one(place, monkeypatch, other):
     """Their interval over seeds would tell of what they learned from."""
 
     def read(run: Path) -> RunConfig:
         config = run_settings(run)
         data = config.data.model_copy(update={"sha256": "of other bytes"})
+        if other == "weights of another experiment's seed":
+            first = "h" if run.name == "seed-1" else "g"
+            return config.model_copy(update={"init_from": f"models/{first}/seed-0"})
         changes = {"data": {"data": data}, "first weights": {"init_from": "models/first"}}[other]
         return config.model_copy(update=changes if run.name == "seed-1" else {})
 
     monkeypatch.setattr(runs, "run_settings", read)
     assert judged(place, "seed-0", "seed-1").seeds == {}
     assert list(judged(place, "seed-0", "seed-1", "seed-2").seeds.values()) == [("seed-0", "seed-2")]
+
+
+def test_the_export_of_a_checkpoint_on_the_way_is_no_seed(place, tmp_path):
+    last = export_run(place / "seed-1", tmp_path / "last.safetensors", checkpoint="last")
+    scores = judged(place, "seed-0", str(last))
+    assert scores.seeds == {}
+    assert not [note for note in scores.notes if "not finished" in note], "the last one is the whole of it"
+
+
+def test_seeds_of_a_folder_that_made_their_clips_anew_are_one_group(place, tmp_path, monkeypatch):
+    """As those of `train balls4 --seeds`: the seed of the training is that of the clips, too."""
+
+    def read(run: Path) -> RunConfig:
+        config = run_settings(run)
+        data = DataRecord(path="balls4", name="balls4", sha256=run.name)
+        return config.model_copy(update={"data": data})
+
+    monkeypatch.setattr(runs, "run_settings", read)
+    assert judged(place, "seed-0", "seed-1").seeds == {}
+    for seed in (0, 1):
+        shutil.copytree(place / f"seed-{seed}", tmp_path / f"seed-{seed}")
+    (tmp_path / "seeds.json").write_text("{}")
+    found = judged(place, *(str(tmp_path / f"seed-{seed}") for seed in (0, 1))).seeds
+    assert list(found.values()) == [("seed-0", "seed-1")]
 
 
 def test_a_run_and_the_export_of_another_seed_that_began_from_the_same_weights_are_one_group(place, monkeypatch):

@@ -105,7 +105,7 @@ def _score_runs(
     settings = {run: run_settings(run) for run in runs}
     notes: tuple[str, ...] = ()
     if question.name is not None:
-        learned = {run: of.data.name if of.data else None for run, of in settings.items()}
+        learned = {run: of.data for run, of in settings.items()}
         notes = (*fitting.check_card(question.name, file), *fitting.trained_on(question.name, file, learned))
     elif "metrics" not in question.said:
         protocol = protocol.model_copy(update={"metrics": usual_metrics([of.model for of in settings.values()], file)})

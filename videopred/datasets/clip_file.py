@@ -264,6 +264,22 @@ class ClipFile(ClipSource):
             self.remarks["places"] = told if self.places_known else unknown
         if offset:
             self.remarks["offset"] = _OFFSETS[offset]
+        self._look_at_velocities()
+
+    def _look_at_velocities(self) -> None:
+        """Find whether velocities tell how far objects go from frame to frame."""
+        if "velocities" not in self.truth:
+            return
+        ratios = []
+        for part, clip in self._some_clips():
+            places, told = (self.read(part, name, clip, clip + 1)[0] for name in ("positions", "velocities"))
+            if places.shape != told.shape or places.ndim != 3:
+                return
+            gone, said = (np.linalg.norm(steps, axis=-1) for steps in (np.diff(places, axis=0), told[:-1]))
+            moving = (gone > 0.1) & (said > 0)
+            ratios.append(said[moving] / gone[moving])
+        if len(found := np.concatenate(ratios)) and not 0.5 < (ratio := float(np.median(found))) < 2:
+            self.remarks["velocities"] = f"velocities are {ratio:.3g} times as large as objects go in a frame"
 
     def _some_frames(self, name: str) -> np.ndarray:
         """What stands under a name in frames (N, …) spread over some clips of each part."""

@@ -1,6 +1,6 @@
 """Films of others become films as our files have them: of one length and one size, in levels from 0 to 255."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from pathlib import Path
@@ -24,10 +24,18 @@ class _Seen:
     """Frames of each film."""
     shape: tuple[int, int, int]
     dtype: np.dtype
-    low: float
-    high: float
+    ends: np.ndarray
+    """(films, 2): the lowest and the highest number of each film."""
     grey: bool
     """Whether one of three channels says all."""
+
+    @property
+    def low(self) -> float:
+        return float(self.ends[:, 0].min())
+
+    @property
+    def high(self) -> float:
+        return float(self.ends[:, 1].max())
 
 
 def convert(raw: RawFilms, config: ImportConfig, *, progress: bool = False) -> ConvertedFilms:
@@ -69,6 +77,7 @@ def convert(raw: RawFilms, config: ImportConfig, *, progress: bool = False) -> C
         "channels": kept,
         "stored": f"{seen.dtype}, {seen.low:g} to {seen.high:g}",
         "levels": "as they are" if unchanged else _mapping(seen.dtype, low, high),
+        **({"note": "; ".join(told)} if (told := _little(seen, raw.parts, low, high)) else {}),
         "resized": "no" if size is None else f"from {height} x {width} (height x width), by Pillow's bilinear filter",
     }
     return ConvertedFilms(found, parts, record)
@@ -80,11 +89,24 @@ def _mapping(dtype: np.dtype, low: float, high: float) -> str:
     return f"{low:g} to {high:g} become 0 to 255{'' if whole else ', rounded'}"
 
 
+def _little(seen: _Seen, parts: Mapping[str, int] | None, low: float, high: float) -> list[str]:
+    """Which parts take so little of the range that theirs may be another: a hundredth, as in films to be judged."""
+    told, begin = [], 0
+    for part, films in (parts or {"every film": len(seen.ends)}).items():
+        ends = seen.ends[begin : begin + films]
+        begin += films
+        least, most = ends[:, 0].min(initial=high), ends[:, 1].max(initial=low)
+        if 0 < most - least < (high - low) / 100:
+            told.append(f"{part} goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}")
+    return told
+
+
 def _look(raw: RawFilms, bar: tqdm) -> _Seen:
     """One pass over all frames, film by film, each moving the bar."""
     lengths: list[int] = []
     shape, dtype = (0, 0, 0), np.dtype(bool)
-    low, high, grey = np.inf, -np.inf, raw.grey_in_color
+    ends = np.tile([np.inf, -np.inf], (len(raw.names), 1))
+    grey = raw.grey_in_color
     for clip in range(len(raw.names)):
         length = 0  # of what was seen of this clip, and so the number of the frame
         for frame in raw.frames(clip):
@@ -95,16 +117,16 @@ def _look(raw: RawFilms, bar: tqdm) -> _Seen:
                 got = f"{this} in {raw.called(clip, length)}, after {first} in {raw.called(0, 0)} in {raw.path}"
                 must, fix = "hold frames of one size and kind", "make them alike, or leave some out"
                 raise check.FaultyFileError(check.complaint("SOURCE", must, got, fix))
-            low, high = np.minimum(low, frame.min()), np.maximum(high, frame.max())  # unlike min, they keep NaN
+            low, high = ends[clip]
+            ends[clip] = np.minimum(low, frame.min()), np.maximum(high, frame.max())  # unlike min, they keep NaN
             grey = grey and bool((frame == frame[..., :1]).all())
             length += 1
             bar.update()
         lengths.append(length)
         bar.total = bar.n * len(raw.names) // len(lengths)  # if the others are as long, on average
-    finite = bool(np.isfinite(low) and np.isfinite(high))
-    got = "NaN" if np.isnan(low) else "infinity"
-    _require(finite, "hold numbers that are finite", got, "replace it", raw.path)
-    return _Seen(lengths, shape, dtype, float(low), float(high), grey)
+    got = "NaN" if np.isnan(ends).any() else "infinity"
+    _require(bool(np.isfinite(ends).all()), "hold numbers that are finite", got, "replace it", raw.path)
+    return _Seen(lengths, shape, dtype, ends, grey)
 
 
 def _length(seen: _Seen, raw: RawFilms) -> int:

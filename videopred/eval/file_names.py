@@ -57,6 +57,8 @@ class ScoreFile(NamedTuple):
             told += f", feedback {feedback}"
         if (samples := protocol.get("samples", 1)) != 1:
             told += f", {samples} samples"
+        if changed := protocol.get("metric_settings"):
+            told += f", {' '.join(map(str, changed))}"
         return told
 
     def rows_of(self, runs: Mapping[str, str | None]) -> dict[str, str]:

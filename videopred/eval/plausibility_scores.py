@@ -44,7 +44,8 @@ class PlausibilityScores:
     @property
     def title(self) -> str:
         """Which films were judged, and what was asked."""
-        told = {name.replace("_", "-"): value for name, value in self.settings.items() if name not in ("data", "run")}
+        shown = {name: value for name, value in self.settings.items() if name not in ("data", "run", "pixels")}
+        told = {name.replace("_", "-"): value for name, value in shown.items()}
         asked = ", ".join(f"{name} {value}" for name, value in told.items())
         return f"{Path(self.settings['data']).name}: {counted(len(self.scenes.names), 'scene')} of four films; {asked}"
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from videopred import check, check_path
 from videopred.amounts import counted
+from videopred.datasets import open_dataset
 from videopred.device import device_of, my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
@@ -16,11 +17,13 @@ from videopred.frames import shape_told
 from videopred.judging.baselines import BASELINES
 from videopred.judging.batches import Batch, read_film
 from videopred.judging.fitting import check_fit, check_opened, check_protocol
+from videopred.judging.given_files import is_data
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.predicting import Predict, PredictBatch, batch_predictor, check_predicted
 from videopred.judging.scoring import How, HowAndWhere, judge_rows
 from videopred.models.predictor import Predictor
+from videopred.rollout import rollout_words
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -123,7 +126,8 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     """
     _check_given(predicted, file, protocol)
     films = [predicted, file.given] if isinstance(file, GivenTruth) else [predicted]
-    how["notes"] = (*how.get("notes", ()), *(one.remark for one in films if one.remark))
+    told = [f"{predicted.path} is of {' '.join(words)}"] if (words := rollout_words(predicted.made)) else []
+    how["notes"] = (*how.get("notes", ()), *(one.remark for one in films if one.remark), *told)
     if predicted.frames > protocol.horizon:
         _check_beginning(predicted, file, protocol)
         note = f"of the {predicted.frames} frames in {predicted.path}, the first {protocol.horizon} were scored"
@@ -162,6 +166,21 @@ def _check_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) 
     check.require(ours == theirs, flag, must, got, fix)
     if not isinstance(file, GivenTruth):
         _check_made(predicted, file, protocol)
+        return
+    _check_names(predicted, file.given)
+    if is_data(file.path):  # of which the frames alone were asked for
+        _check_made(predicted, open_dataset(file.path), protocol)
+
+
+def _check_names(predicted: GivenFilms, true: GivenFilms) -> None:
+    """Refuse films that are called as the true ones are, and stand in the place of others."""
+    if predicted.is_array or true.is_array:
+        return
+    theirs = true.names
+    for ours, other in zip(predicted.names, theirs, strict=False):
+        got = f"{ours} of {predicted.path} against {other} of {true.path}"
+        must, fix = "have the films of --true, in their order", "leave out, or rename, what has no counterpart"
+        check.require(ours == other or ours not in theirs, predicted.flag, must, got, fix)
 
 
 def _check_made(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:

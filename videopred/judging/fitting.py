@@ -1,11 +1,13 @@
 """Checks that a file, a protocol and a model fit together, before anything is computed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from videopred import check, check_path
-from videopred.datasets import DATASETS
+from videopred.checkpoint import DataRecord
+from videopred.datasets import DATASETS, open_dataset
+from videopred.datasets.advice import kept_clips
 from videopred.datasets.digits import read_digits
 from videopred.eval import find_metric
 from videopred.eval.protocols import FREE, PROTOCOLS, Card
@@ -17,6 +19,7 @@ from videopred.models.predictor import check_model
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
+    from videopred.datasets.settings import DatasetSettings
     from videopred.models.predictor import Predictor
 
 
@@ -127,7 +130,7 @@ def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
     return ()
 
 
-def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, str | None]) -> tuple[str, ...]:
+def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, DataRecord | None]) -> tuple[str, ...]:
     """Notes on runs that were trained on other data than a named protocol asks for.
 
     If the protocol says nothing about training, models are to be trained on the data that they are tested on. Of films
@@ -136,7 +139,8 @@ def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, str | None]
     Args:
         name: of the protocol, a key of PROTOCOLS.
         file: what they are tested on, as `check_card` allows.
-        learned: run -> name of its data; None if not known. That of an experiment has -rnem behind that of a preset.
+        learned: run -> its data; None if not known. That of an experiment has -rnem behind the name of a preset. It is
+            looked at if it is still there.
     """
     card, recipe = PROTOCOLS[name], file.recipe
     if recipe is None:
@@ -146,11 +150,39 @@ def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, str | None]
     wanted = list(dict.fromkeys(trained for trained, on in pairs if on in tested))
     notes = []
     for run, data in learned.items():
-        known = tested if data == file.name else [(data or "").removesuffix("-rnem")]
+        called = data.name if data else ""
+        known = tested if called == file.name else [called.removesuffix("-rnem")]
+        other = f", where {name} asks for {' or '.join(wanted)}"
+        seen = _recipe_of(data)
         if set(known).isdisjoint(wanted):
-            told = data or "data of which nothing is known"
-            notes.append(f"{run} was trained on {told}, where {name} asks for {' or '.join(wanted)}")
+            notes.append(f"{run} was trained on {called or 'data of which nothing is known'}{other}")
+        elif differing := _differing(seen, wanted):
+            told = " and ".join(f"{setting} {getattr(seen, setting, 'unknown')}" for setting in differing)
+            notes.append(f"{run} was trained on {called} with {told}{other}")
+        if seen is not None and _shows_its_digits(seen, recipe):
+            notes.append(f"{run} was trained on MNIST's test digits, which {file.path.name} tests with")
     return tuple(notes)
+
+
+def _recipe_of(data: DataRecord | None) -> "DatasetSettings | None":
+    """The recipe of the clips that a run learned from; None if they are not where they were, or have none."""
+    clips = kept_clips(data.path) if data else None
+    try:
+        return open_dataset(clips).recipe if clips else None
+    except (ValueError, OSError):  # something else lies there now
+        return None
+
+
+def _differing(learned: "DatasetSettings | None", wanted: Sequence[str]) -> list[str]:
+    """Settings in which a recipe differs from that preset among those wanted which it is most like."""
+    return [] if learned is None else min((learned.differing(DATASETS[one].recipe, FREE) for one in wanted), key=len)
+
+
+def _shows_its_digits(learned: "DatasetSettings", tested: "DatasetSettings") -> bool:
+    """Whether a run learned from the package's digits, of MNIST's test file, and is tested with the whole MNIST's."""
+    package = read_digits().sha256
+    digits = [getattr(recipe, "mnist_sha256", package) for recipe in (learned, tested)]
+    return hasattr(learned, "mnist_sha256") and digits[0] == package != digits[1]
 
 
 def _other(card: Card) -> str:

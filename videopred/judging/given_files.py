@@ -67,15 +67,17 @@ def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> 
 
 
 def rollout_made(path: Path, array: str | None) -> Mapping[str, Any]:
-    """What `videopred rollout` says in its file of how the prediction was made; nothing of other films."""
-    if path.suffix.lower() != ".npz" or array != "prediction":
+    """What `videopred rollout` says in its file of how films in it were predicted; nothing of other films."""
+    if path.suffix.lower() != ".npz" or array not in ("prediction", "one_step"):
         return {}
     with np.load(path) as arrays:
         try:
             made = json.loads(str(arrays["made"]))
         except (KeyError, ValueError):  # other programs call arrays so, too
             return {}
-    return made if isinstance(made, dict) else {}
+    if not isinstance(made, dict):
+        return {}
+    return made | {"context": 1} if array == "one_step" else made
 
 
 def _open_array(path: Path, array: str | None) -> tuple[str, np.ndarray]:

@@ -1,5 +1,6 @@
 """Films made elsewhere, predicted or true ones: read clip by clip, with their exact numbers."""
 
+import hashlib
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ class GivenFilms:
         part: str = "test",
     ) -> None:
         check_path.existing(flag, path)
-        self.flag, self.path = flag, path
+        self.flag, self.path, self._read_as = flag, path, (array, axes)
         self._names = {"SOURCE": flag, "DATA": flag, "--array": f"{flag}-array"}
         with check.named(self._names):
             self.is_array = holds_array(path, array)
@@ -73,6 +74,11 @@ class GivenFilms:
         if 0 < most - least < (high - low) / 100:
             told = f"goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}"
             self.remark = f"the first clip of {path} {told}"
+
+    @property
+    def names(self) -> list[str]:
+        """What the films are called, without the endings of files; numbers of an array's."""
+        return [Path(name).stem for name in self._stored.names]
 
     @property
     def may_be_grey(self) -> bool:
@@ -98,8 +104,10 @@ class GivenFilms:
         return torch.stack([self._clip(index, sample) for index in range(start, stop)])
 
     def fingerprint(self) -> str:
-        """SHA-256 of the files' bytes, in hexadecimal."""
-        return hash_files(sorted(file for file in self.path.rglob("*") if file.is_file()) or [self.path])
+        """SHA-256 of the files' bytes and of how they are read, in hexadecimal."""
+        files = sorted(file for file in self.path.rglob("*") if file.is_file()) or [self.path]
+        read = (hash_files(files), self._read_as, self._range, self.film_shape)
+        return hashlib.sha256(repr(read).encode()).hexdigest()
 
     def _find_range(self, said: tuple[float, float] | None, first: np.ndarray) -> tuple[float, float]:
         """The numbers that mean black and white: those said of an array, or those that leave no doubt."""

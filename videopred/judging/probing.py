@@ -1,5 +1,6 @@
 """What can be read from the states that `rollout --trace` kept: places, velocities, labels and modes."""
 
+import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from videopred import check, check_path
 from videopred.eval.information import mutual_information, patterns, purity
 from videopred.eval.probe import from_left_to_right, in_random_order, probe_labels, probe_places
 from videopred.files import whole_npz
+from videopred.rollout import rollout_words
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -45,10 +47,10 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         path: what `videopred rollout --trace` wrote.
 
     Returns:
-        `clips`, `steps`, `modules`; `positions`, `velocities`, and each label and series of few whole values: what is
-        read from all modules together, and `modules`, from each alone; under each discrete trace, such as `schema`, for
-        each label its `nmi` and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each
-        module's.
+        `of`, the run, with the words by which its rollout is not the usual one; `clips`, `steps`, `modules`;
+        `positions`, `velocities`, and each label and series of few whole values: what is read from all modules
+        together, and `modules`, from each alone; under each discrete trace, such as `schema`, for each label its `nmi`
+        and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each module's.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -72,7 +74,9 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     got = f"{kept['states'].shape[1]} steps of which {first + 1} are context in {path}"
     check.require_sound(steps > 0, "TRACE", "hold steps after the context", got, fix)
     check.require(bool(np.isfinite(states).all()), "TRACE", "hold finite states", f"others in {path}", "train again")
-    report: dict[str, Any] = {"clips": clips, "steps": steps, "modules": modules}
+    words = rollout_words(json.loads(str(kept.get("made", "{}"))))
+    report: dict[str, Any] = {"of": " ".join(words)} if words else {}
+    report |= {"clips": clips, "steps": steps, "modules": modules}
     check.require(clips > 1, "TRACE", "hold two clips at least", clips, "roll out more with --first")
     scenes = _scenes(kept, clips)
     moving = {name: kept[f"truth/{name}"][:, first + 1 :][:, :steps] for name in _MOVING if f"truth/{name}" in kept}

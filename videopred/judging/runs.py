@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from videopred import check
-from videopred.checkpoint import load_run, run_settings
+from videopred.checkpoint import DataRecord, load_run, run_settings
+from videopred.datasets import DATASETS
 from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.judging.baselines import BASELINES
 from videopred.judging.evaluating import evaluate_protocol
-from videopred.run_files import run_name
-from videopred.runs import run_stamp
+from videopred.run_files import SUMMARY, last_name, run_name
+from videopred.runs import how_far, run_stamp
+from videopred.weights import read_header
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -49,17 +51,22 @@ def evaluate_runs(
     where = pick_device(my_device(device))
     predictors = {name: load_run(run, where) for name, run in named.items()}
     scores = evaluate_protocol(predictors, file, protocol, **options)
-    notes = (*scores.notes, *_notes_on_seen_clips(named, scores))
+    unfinished = [f"{name} is not finished: {far}" for name, run in named.items() if (far := how_far(run))]
+    notes = (*scores.notes, *unfinished, *_notes_on_seen_clips(named, scores))
     return replace(scores, seeds=_seeds(named), stamps=stamps, notes=notes)
 
 
 def _notes_on_seen_clips(runs: Mapping[str, Path], scores: Scores) -> list[str]:
-    """That runs are judged on the part that they were trained on, all of whose clips but a few they have seen."""
-    if scores.protocol.part != "train":
+    """That runs are judged on the part that they were trained on, all of whose clips but a few they have seen, or on
+    the one by which the best checkpoint of each was chosen."""
+    how = {"train": "learned from clips of", "validation": "was chosen among its checkpoints by"}.get(
+        scores.protocol.part
+    )
+    if how is None:
         return []
     data = {name: run_settings(run).data for name, run in runs.items()}
     seen = [name for name, of in data.items() if of is not None and of.sha256 == scores.fingerprint]
-    return [f"{' and '.join(seen)} learned from clips of this part: scores on others may be worse"] if seen else []
+    return [f"{' and '.join(seen)} {how} this part: scores on others may be worse"] if seen else []
 
 
 def row_names(runs: Sequence[Path]) -> list[str]:
@@ -79,15 +86,25 @@ def row_names(runs: Sequence[Path]) -> list[str]:
 def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     """Groups of two or more runs that differ only in the seed of their training.
 
-    Where the data was, the device, and how the seed was set do not matter. A run and its export, or its copy, are one
-    run: of each seed only the first counts.
+    Where the data was, the device, and how the seed was set do not matter; nor, in a folder of `train --seeds`, that
+    each seed made clips of its own. A run and its export, or its copy, are one run: of each seed only the first counts.
     """
     alike: defaultdict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     for name, run in runs.items():
         config = run_settings(run)
         training = config.training.model_copy(update={"seed": 0})
-        began = config.init_from and Path(config.init_from).name  # all that an export says
-        parts = (config.model, training, config.data and config.data.sha256, began)
+        began = config.init_from and last_name(Path(config.init_from))  # all that an export says
+        early = read_header(run)[1].get("checkpoint") if run.is_file() else None
+        parts = (config.model, training, _clips_of(run, config.data), began, early)
         alike[config.model.core.label, repr(parts)].setdefault(config.training.seed, name)
     groups = [(core, tuple(of_seed.values())) for (core, _), of_seed in alike.items() if len(of_seed) > 1]
     return {f"{core}, {len(names)} seeds ({', '.join(names)})": names for core, names in groups}
+
+
+def _clips_of(run: Path, data: DataRecord | None) -> str | None:
+    """What tells the clips that a run learned from; those that each seed of a folder made anew are alike."""
+    if data is None:
+        return None
+    endless = data.path in DATASETS or data.path.endswith(".json")
+    folder = run.resolve().parent
+    return f"{data.path} of {folder}" if endless and (folder / SUMMARY).is_file() else data.sha256

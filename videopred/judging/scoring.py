@@ -117,6 +117,7 @@ def judge_rows(
         predictable=_predictable(file, protocol.part, clips) if has_times else None,
         notes=(
             *how.get("notes", ()),
+            *_note_on_reference(how.get("reference"), file),
             *notes_on_places(protocol.metrics, file, protocol.part),
             *_notes_on_samples(protocol, [name for name in predictions if name not in varied]),
         ),
@@ -155,6 +156,13 @@ def _statistics(
         statistics.update(film)
     statistics.add_up(share.total)
     return statistics
+
+
+def _note_on_reference(given: "ClipSource | None", file: "ClipSource") -> list[str]:
+    """That other clips than those of the judged file calibrate the trivial baselines."""
+    if given is None or given.fingerprint() == file.fingerprint():
+        return []
+    return [f"mean frame and copy last calibrated learned from {given.path}"]
 
 
 def _notes_on_samples(protocol: Protocol, steady: Sequence[str]) -> list[str]:
