@@ -205,6 +205,7 @@ def whole_npz(argument: str, path: Path, fix: str) -> Iterator[None]:
     except check.FailedError:
         raise
     except (*_DAMAGED_ZIP, *DAMAGED_ARRAY, OSError) as error:
+        check.require_access(error, path)
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # as of places before the beginning
             raise
         raise check.FaultyFileError(check.complaint(argument, must, f"{path} ({error})", fix)) from None

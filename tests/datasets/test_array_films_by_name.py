@@ -1,7 +1,9 @@
 """Arrays of a file that holds several: each by its name, one for each part, or many as the clips of one part."""
 
+import errno
 import re
 import tempfile
+import zipfile
 from types import SimpleNamespace
 
 import h5py
@@ -95,6 +97,19 @@ def test_room_is_asked_for_before_anything_is_unpacked(tmp_path, monkeypatch, na
         read(source)
 
 
+def test_a_disk_that_fails_under_the_source_is_not_that_of_the_temporary_folder(tmp_path, monkeypatch):
+    source, plain = save(tmp_path / "f.npz", {"x": np.zeros((900, H, W), np.uint8)}), zipfile.ZipExtFile.read
+
+    def read_little(self: zipfile.ZipExtFile, size: int = -1) -> bytes:
+        if size > 1000:
+            raise OSError(errno.EIO, "Input/output error")
+        return plain(self, size)
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", read_little)
+    with pytest.raises(OSError, match=r"f\.npz must be readable, got Input/output error; look after its disk"):
+        read(source)
+
+
 def test_an_array_that_is_said_to_be_huge_writes_nothing(tmp_path, monkeypatch):
     """HDF5 gives zeros for all of it that no file holds."""
     with h5py.File(tmp_path / "f.h5", "w") as file:
@@ -185,10 +200,12 @@ def test_a_data_file_is_none_of_films_of_others_unless_an_array_is_named(tmp_pat
             {"array": ("train=*", "test=a*")},
             "--array must name each once, got ab twice; ",
         ),
+        ({"a": np.zeros((2, T, H, W, 6))}, {}, "--axes must be given for 5 axes, which may be BTHWC or TBHWC or "),
         ({"a": GREY}, {"axes": "BTHW"}, "--axes must name each axis of the array, (3, 5, 8, 10, 1) in "),
         ({"a": GREY, "b": ACTIONS}, {"array": ("*",), "axes": "BTHWC"}, "array, (3, 5, 2) in b in "),
         ({"a": GREY, "b": COLOR}, {"array": ("*",), "axes": "BTHWC"}, "got 8 x 10 x 3 uint8 in frame 0 of clip 0 of b"),
         ({"a": GREY, "b": GREY[:, 1:]}, {"array": ("*",), "axes": "BTHWC"}, "clips of one length, got 5 frames in "),
+        ({"a": GREY, "b": GREY[:0]}, {"array": ("*",), "axes": "BTHWC"}, "not empty, got (0, 5, 8, 10, 1) in b in "),
         ({}, {}, "SOURCE must hold an array, got none in "),
         ({"a": np.zeros((0, T, H, W))}, {"axes": "BTHW"}, "SOURCE must hold an array that is not empty, got (0, 5, 8"),
     ],

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -29,13 +28,11 @@ from videopred.training.forecast import Forecast
 from videopred.training.learner import Learner
 from videopred.training.run import foresee, train
 
-HALF_A_SECOND: Callable[..., Any] = lambda work, device: (0.5, work())  # noqa: E731
-
 
 @pytest.fixture
 def slow(monkeypatch):
     """Whatever is timed takes half a second."""
-    monkeypatch.setattr(forecasting, "_timed", HALF_A_SECOND)
+    monkeypatch.setattr(forecasting, "_timed", lambda work, device: (0.5, work()))
 
 
 def numbers_of(core: str = "gru") -> int:

@@ -137,7 +137,17 @@ def test_rows_that_are_lost_in_the_end_are_told_of(tmp_path, monkeypatch, caplog
     assert [row["update"] for row in read_metrics(path)] == ["1"]
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe\n", b"update,loss\n0,1\nx,2\n", b"update,loss\n0,1,2\n", b"loss\n2\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff\xfe\n",
+        b"update,loss\n0,1\nx,2\n",
+        b"update,loss\n0,1,2\n",
+        b"loss\n2\n",
+        b"update\n" + b"0" * 2**18 + b"\n",
+    ],
+    ids=["no text", "no update", "a cell more", "no column", "a cell too long"],
+)
 def test_a_damaged_file_is_one_clear_line_before_anything_is_learned(tmp_path, content):
     path = tmp_path / "metrics.csv"
     path.write_bytes(content)

@@ -3,13 +3,11 @@
 import math
 import shutil
 import tempfile
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from glob import escape
-from itertools import accumulate
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -83,6 +81,8 @@ def read_named(
         return films_of_array(source, f"{kind} array {name} of {len(there)}", opened(name), config)
     names = [name for _, name in chosen]
     check.each_once("--array", names, fix="leave one of its names out")
+    for name in names:  # one without clips would never be opened
+        require_numbers(there[name].dtype, there[name].shape, f"{name} in {source}", "choose another array")
 
     @lru_cache(_OPEN)
     def films(name: str) -> RawFilms:
@@ -90,18 +90,15 @@ def read_named(
 
     axes = {name: _axes_of(there[name].shape, config.axes, f"{name} in {source}") for name in names}
     counts = [there[name].shape[axes[name].index("B")] if "B" in axes[name] else 1 for name in names]
-    ends = list(accumulate(counts))
+    places = [(name, clip) for name, count in zip(names, counts, strict=True) for clip in range(count)]
 
-    def frames(clip: int) -> Iterator[np.ndarray]:
-        piece = bisect_right(ends, clip)
-        yield from films(names[piece]).frames(clip - ends[piece] + counts[piece])
+    def frames(number: int) -> Iterator[np.ndarray]:
+        name, clip = places[number]
+        yield from films(name).frames(clip)
 
-    called = [f"clip {clip} of {name}" for name, count in zip(names, counts, strict=True) for clip in range(count)]
+    called = [f"clip {clip} of {name}" for name, clip in places]
     found = {"format": f"{len(names)} {kind} arrays of {len(there)}", "axes": axes[names[0]]}
-    parts = dict.fromkeys(of_part, 0)
-    if of_part:
-        for (part, _), count in zip(chosen, counts, strict=True):
-            parts[part] += count
+    parts = {of: sum(count for (part, _), count in zip(chosen, counts, strict=True) if part == of) for of in of_part}
     return RawFilms(source, found, called, frames, parts=parts or None)
 
 
@@ -138,13 +135,9 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
     must = "have 1 or 3 channels"
     check.require(channels in (1, 3), "SOURCE", must, f"{channels} ({axes}, {array.shape}) in {source}", fix)
 
-    def frames(clip: int) -> Iterator[np.ndarray]:
-        for frame in films[clip]:
-            yield np.array(frame)
-
     said = axes if config.axes else f"{axes}, the only ones possible for three"
     found = {"format": what, "axes": said}
-    return RawFilms(source, found, [f"clip {clip}" for clip in range(len(films))], frames)
+    return RawFilms(source, found, [f"clip {n}" for n in range(len(films))], lambda clip: map(np.array, films[clip]))
 
 
 def _axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> str:
@@ -168,7 +161,7 @@ def _axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> s
     return "THW"
 
 
-def require_numbers(dtype: np.dtype, shape: tuple[int, ...], source: Path, fix: str) -> None:
+def require_numbers(dtype: np.dtype, shape: tuple[int, ...], source: Path | str, fix: str) -> None:
     """Refuse an array that is empty, or of other things than numbers."""
     check.require_sound(dtype.kind in "biuf", "SOURCE", "hold an array of numbers", f"{dtype} in {source}", fix)
     check.require_sound(0 not in shape, "SOURCE", "hold an array that is not empty", f"{shape} in {source}", fix)

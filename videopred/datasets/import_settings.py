@@ -12,7 +12,7 @@ class ImportConfig(Settings):
     """How to read films made elsewhere. Whatever is left out is inferred from the films and printed."""
 
     part: Part | None = None
-    """Part of the data file that the films go to; default: test, unless --array names parts."""
+    """Part of the data file that the films go to; default: test, unless --array or folders name parts."""
     axes: str | None = None
     """Order of an array's axes, such as TBHW: B clips, T frames, C channels, H rows, W columns."""
     array: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ The chunks of a piece are those of the file, byte by byte, so that whoever puts 
 """
 
 import io
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from videopred.datasets.file_layout import CONTACTS, Record, has_time
 from videopred.systems import replace
 
 STEP = 16
-"""Clips that are packed at a time, and that share a chunk where they take little; pieces begin at multiples of it."""
+"""Clips that are packed at a time and, where they take little, share a chunk; pieces then begin at multiples of it."""
 
 Forms = Mapping[str, np.ndarray]
 """Name in the file -> an array (0, ...) with the dtype of its values and the shape of one clip's."""
@@ -95,9 +96,7 @@ def make_pieces(records: Iterable[Record], part: str, count: int) -> Iterator[Pi
     """
     queue, start = iter(records), 0
     for record in queue:
-        forms = _forms(record).items()
-        shares = any(clips_per_chunk(name, form, count) > 1 for name, form in forms if has_time(name))
-        others = islice(queue, STEP - 1) if shares or record["features"].nbytes <= _LONG else ()
+        others = islice(queue, clips_at_once(_forms(record), count) - 1)
         piece = make_piece(chain([record], others), part, start, count)
         start += piece.clips
         yield piece
@@ -145,6 +144,18 @@ def make_piece(records: Iterable[Record], part: str, start: int, count: int) -> 
     return Piece(clips, forms, chunks, tables, np.array([len(own) for own in held.get(CONTACTS, [])], np.int64))
 
 
+def clips_at_once(forms: Forms, count: int) -> int:
+    """How many clips are packed and written together: one where it is long and shares no chunk, else STEP.
+
+    Args:
+        forms: as in `Piece.forms`.
+        count: clips of the file's part in all.
+    """
+    shares = any(clips_per_chunk(name, form, count) > 1 for name, form in forms.items() if has_time(name))
+    frames = forms["features"]
+    return STEP if shares or math.prod(frames.shape[1:]) * frames.itemsize <= _LONG else 1
+
+
 def clips_per_chunk(name: str, form: np.ndarray, count: int) -> int:
     """How many clips share a chunk of what stands under a name with time.
 
@@ -153,7 +164,7 @@ def clips_per_chunk(name: str, form: np.ndarray, count: int) -> int:
         form: as in `Piece.forms`.
         count: clips of the file's part in all.
     """
-    bytes_per_clip = int(np.prod(form.shape[1:])) * form.itemsize
+    bytes_per_clip = math.prod(form.shape[1:]) * form.itemsize
     return 1 if name in _PIXELS or bytes_per_clip > _SMALL else min(STEP, count)
 
 
@@ -167,7 +178,7 @@ def frames_per_chunk(name: str, form: np.ndarray) -> int:
         form: as in `Piece.forms`.
     """
     frames, *rest = form.shape[1:]
-    bytes_per_frame = int(np.prod(rest)) * form.itemsize
+    bytes_per_frame = math.prod(rest) * form.itemsize
     is_long = name in _PIXELS and frames * bytes_per_frame > _LONG
     return max(1, _LARGE // bytes_per_frame) if is_long else frames
 

@@ -17,9 +17,9 @@ from videopred import check
 from videopred.datasets.clip import PARTS
 from videopred.datasets.file_layout import CONTACTS, FORMAT, Record, has_time
 from videopred.datasets.piece import (
-    STEP,
     Forms,
     Piece,
+    clips_at_once,
     clips_per_chunk,
     frames_per_chunk,
     make_pieces,
@@ -158,19 +158,19 @@ class FileWriter:
 
         Raises: as `write_part`.
         """
-        done, columns = 0, None
+        done, step, columns = 0, 1, None
         forms: Forms = {}
         for piece in pieces:
             if columns is None:
-                forms = piece.forms
+                forms, step = piece.forms, clips_at_once(piece.forms, count)
                 with self._undisturbed():
                     columns = _Part(self._file.create_group(PARTS[part]), forms, count)
             require_forms(piece.forms, forms, f"clip {done} of {part}")
             done += piece.clips
             check.require(done <= count, "clips", f"be {count}", "more", "ask for as many as there are")
-            for start in range(0, piece.clips, STEP):  # the same few at a time, so that equal clips are equal bytes
+            for start in range(0, piece.clips, step):  # the same few at a time, so that equal clips are equal bytes
                 with self._undisturbed():
-                    columns.add(piece, start, min(start + STEP, piece.clips))
+                    columns.add(piece, start, min(start + step, piece.clips))
         check.require(done == count, "clips", f"be {count}", done, "ask for as many as there are")
         if columns is not None:
             with self._undisturbed():
