@@ -72,7 +72,18 @@ ROOMS: dict[str, set[str]] = {
     "weights": SHARED,
     "checkpoint": SHARED | {"device", "models", "weights"},
     "export": SHARED
-    | {*SHELVES, "checkpoint", "command_lines", "experiments", "export", "judging", "rendering", "pictures", "weights"},
+    | {
+        *SHELVES,
+        "checkpoint",
+        "command_lines",
+        "experiments",
+        "export",
+        "judging",
+        "rendering",
+        "pictures",
+        "training",
+        "weights",
+    },
     "command_lines": SHARED | {"datasets", "eval"},
     "rollout": SHARED | {"models"},
     "training": SHARED

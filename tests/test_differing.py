@@ -56,5 +56,10 @@ def test_an_own_core_is_named_by_its_source_and_has_settings():
 
 def test_data_are_called_as_their_results_are():
     paths = ("/far/a/two.h5", "b/two.h5", "balls4/")
-    runs = {path: said(tiny_model(), tiny_training(), data={"path": path, "sha256": path}) for path in paths}
+    prints = ("12ab34cd56", "12ab34cd56", "98fe")
+    data = [{"path": path, "sha256": mark} for path, mark in zip(paths, prints, strict=True)]
+    runs = {one["path"]: said(tiny_model(), tiny_training(), data=one) for one in data}
     assert differing(runs) == {"data": ["two", "two", "balls4"]}
+    data[1]["sha256"] = "0000ffff11"
+    runs = {one["path"]: said(tiny_model(), tiny_training(), data=one) for one in data[:2]}
+    assert differing(runs) == {"data": ["two (12ab34cd…)", "two (0000ffff…)"]}, "other clips of one name"

@@ -118,7 +118,8 @@ class TrainingConfig(Settings):
     batch_size: PositiveInt = 64
     """Clips per update, over all devices and pieces together."""
     accumulate: PositiveInt = 1
-    """Pieces that the clips of an update are split into (gradient accumulation): less memory, the same gradient."""
+    """Pieces that the clips of an update are split into (gradient accumulation): less memory, the same gradient
+    but for what dropout, noise and sampling draw."""
     window: Annotated[int, Field(ge=2)] | None = None
     """Consecutive frames of a clip, at least 2, from which an update learns, from a random start; default: all."""
     loss: Literal["bce", "mse", "gaussian"] = "bce"
@@ -155,7 +156,7 @@ class TrainingConfig(Settings):
     sampling_over: PositiveInt | None = None
     """Updates over which --sampling grows; default: all."""
     noise: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share in [0, 1) of the input pixels that are flipped between dark and bright in training (R-NEM: 0.2)."""
+    """Share in [0, 1) of the input values that are flipped between dark and bright in training (R-NEM: 0.2)."""
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
     """Precision of weights and arithmetic, as Lightning names it; mixed keeps the weights in 32 bits."""
     validate_every: PositiveInt = 250

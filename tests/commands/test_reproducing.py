@@ -326,6 +326,13 @@ def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is
     assert sorted(path.name for path in workplace.rglob("*")) == ["models", run.name, "seen"]
 
 
+def test_a_run_of_a_file_called_as_the_experiment_is_none_of_the_figure(workplace):
+    cli.run(["train", "rims-balls678", "--write", "rims-balls678.json"])
+    cli.run(["train", "rims-balls678.json", "--scale", "tiny", "--out", "models/rims-balls678-tiny", "--device", "cpu"])
+    with pytest.raises(ValueError, match=r"got a run of rims-balls678 from a file of its own; move it away"):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+
+
 def test_a_run_with_flags_of_its_own_is_none_of_the_figure(workplace):
     words = "train rims-balls678 --scale tiny --core.active 3 --out models/rims-balls678-tiny --device cpu"
     cli.run(words.split())

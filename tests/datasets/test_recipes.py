@@ -1,12 +1,13 @@
 """Recipes refuse what no world can be made of, in one line that says what to do."""
 
+import json
 import re
 import subprocess
 import sys
 
 import pytest
 
-from videopred.datasets import find_recipe, make_world
+from videopred.datasets import find_recipe, make_world, read_recipe
 from videopred.datasets.settings import (
     BallsConfig,
     MotionConfig,
@@ -15,6 +16,7 @@ from videopred.datasets.settings import (
     SwitchingConfig,
     load_recipe,
 )
+from videopred.files import write_json
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,10 @@ from videopred.datasets.settings import (
         ({"engine": "rnem", "walls": False}, "--engine must be exact with --no-walls, got rnem; choose --engine exact"),
         ({"engine": "sutskever", "fixed": ((5.0, 5.0),)}, "--engine must be exact with --fixed, got sutskever; choose"),
         ({"curtain": (65, 8)}, "--curtain must be within the frame, at most 64 64, got 65 8; choose a smaller curtain"),
+        (
+            {"curtain": (64, 64)},
+            "--curtain must leave some of the frame to be seen, got 64 64; choose a smaller",
+        ),
         (
             {"curtain": (8, 49), "width": 48},
             "--curtain must be within the frame, at most 64 48, got 8 49; choose a sma",
@@ -224,3 +230,12 @@ def test_a_foreign_recipe_is_refused(text, complaint):
 def test_listing_the_worlds_is_light():
     code = "import sys, videopred.datasets; print(sorted({'torch', 'numpy', 'h5py', 'PIL'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_settings_beside_a_recipe_are_refused_and_what_inspect_tells_of_a_file_is_not(tmp_path):
+    path, recipe = tmp_path / "mine.json", json.loads(find_recipe("balls4").model_dump_json())
+    write_json(path, {"recipe": recipe, "name": "mine", "frames": 20, "height": 64})
+    assert read_recipe("DATA", "be a recipe", path) == find_recipe("balls4")
+    write_json(path, {"recipe": recipe, "curtain": [20, 20]})
+    with pytest.raises(ValueError, match=r"\(curtain must stand within recipe, got it beside; move it there\)"):
+        read_recipe("DATA", "be a recipe", path)

@@ -68,9 +68,15 @@ def test_an_own_file_may_be_named_like_a_published_experiment(tmp_path):
             {},
             "only on clips like these, of 9 frames, 7 frames at a time, each from the true ones",
         ),
+        (
+            {"free_running": 10, "grow_over": 40, "updates": 21},
+            {},
+            "of 9 frames, the last 5 from its own predictions",
+        ),
+        ({"noise": 0.2}, {}, "the true ones before it, with 20% of the values of true frames flipped. Another seed"),
         ({"sampling": "linear"}, {}, "of 9 frames, from true frames and, as scheduled sampling has it, from its own"),
         ({}, {"init_from": "first"}, "starting from the weights of `first`, on clips like these, of 9 frames, each"),
-        ({}, {"data": DataRecord(path="more.h5", name="more", sha256="f00")}, "only on clips of more, each from the"),
+        ({}, {"data": DataRecord(path="more.h5", name="balls4", sha256="f00")}, "only on clips of more, each from the"),
     ],
 )
 def test_a_card_says_what_the_model_learned_from_and_how(training, config, told):

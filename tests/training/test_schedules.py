@@ -7,12 +7,37 @@ import pytest
 from tiny_runs import tiny_model, tiny_training
 
 from videopred.training.run import train
-from videopred.training.schedules import own_frames, share_of_samples, share_of_step_size
+from videopred.training.schedules import own_frames, share_of_samples, share_of_step_size, without_effect
 
 
 def shares(updates: int, **settings: object) -> list[float]:
     training = tiny_training(updates=updates, **settings)
     return [share_of_step_size(training, update, 0) for update in range(updates)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"free_running": 3, "grow_over": 5}, None),
+        (
+            {"free_running": 3, "grow_over": 6},
+            "--grow-over 6 is longer than the training: at its end 2 of the 3",
+        ),
+        ({"sampling": "linear", "sampling_over": 6}, None),
+        ({"sampling": "linear", "sampling_over": 7}, "--sampling-over 7 is longer than the training, which ends on"),
+        ({"schedule": "step", "decay_every": 5}, None),
+        ({"schedule": "step", "decay_every": 6}, "--decay-every 6 is not shorter than the training: no step is taken"),
+        ({"schedule": "plateau", "validate_every": 1, "patience": 4}, None),
+        (
+            {"schedule": "plateau", "validate_every": 2, "patience": 2},
+            "with --patience 2 needs more than 3 vali",
+        ),
+    ],
+)
+def test_what_a_training_is_too_short_for_is_said(settings, told):
+    said = without_effect(tiny_training(**{"updates": 6, "validate_every": 3} | settings))
+    assert bool(said) == (told is not None)
+    assert (told or "") in "".join(said)
 
 
 def test_the_cosine():

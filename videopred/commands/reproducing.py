@@ -137,6 +137,8 @@ def _check_run(training: Training) -> None:
     found = run.experiment
     if found is None:
         fits, got = False, "a run of no experiment"
+    elif found.own_file:
+        fits, got = False, f"a run of {found.name} from a file of its own"
     elif run.init_from is not None:
         fits, got = False, f"a run that began with the weights of {run.init_from}"
     else:

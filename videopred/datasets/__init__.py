@@ -194,11 +194,19 @@ def read_recipe(argument: str, must: str, path: Path) -> DatasetSettings:
         with suppress(json.JSONDecodeError, UnicodeDecodeError, RecursionError):  # no JSON, which `load_recipe` tells
             content = json.loads(text, object_pairs_hook=keys_once)
             if isinstance(content, dict) and "recipe" in content:
+                _check_beside(content)
                 text = json.dumps(content["recipe"]).encode()
         return load_recipe(text)
     except ValueError as error:
         got = f"{path} ({explain(error) if isinstance(error, ValidationError) else error})"
         raise check.FaultyFileError(check.complaint(argument, must, got, fix)) from None
+
+
+def _check_beside(content: dict[str, Any]) -> None:
+    """Refuse settings of a recipe that stand beside it, where they would change nothing."""
+    told = {"frames", "height", "width", "context", "horizon"}  # of a file, as `inspect` tells them
+    beside = [name for name in content if name in content["recipe"] and name not in told] if content["recipe"] else []
+    check.require(not beside, ", ".join(beside), "stand within recipe", "it beside", "move it there")
 
 
 def check_recipe(recipe: Any) -> None:

@@ -132,8 +132,10 @@ class BallsConfig(ArenaSettings):
     def _picture_is_possible(self) -> "BallsConfig":
         rows, columns = self.curtain
         must = f"be within the frame, at most {self.height} {self.width}"
-        inside = rows <= self.height and columns <= self.width
-        check.require(inside, "--curtain", must, f"{rows} {columns}", "choose a smaller curtain")
+        inside, got = rows <= self.height and columns <= self.width, f"{rows} {columns}"
+        check.require(inside, "--curtain", must, got, "choose a smaller curtain")
+        part = rows < self.height or columns < self.width
+        check.require(part, "--curtain", "leave some of the frame to be seen", got, "choose a smaller curtain")
         placed, fix = self.has_curtain or self.curtain_place == "random", "give --curtain, or leave it out"
         check.require(placed, "--curtain-place", "come with --curtain", self.curtain_place, fix)
         must, got = "be white or palette with more than 4 balls", f"distinct with {self.objects} balls"

@@ -18,7 +18,9 @@ from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING
 from videopred.experiments import experiment_names
 from videopred.models.predictor import Predictor
+from videopred.run_files import data_name
 from videopred.run_record import updates_learned
+from videopred.training.schedules import own_frames
 from videopred.typed_commands import typed_command
 from videopred.weights import Export
 
@@ -163,7 +165,8 @@ def _origin(of: Described) -> Iterator[str]:
     counts = parts_told(of.file.parts)
     yield f"{counts}; each of {of.file.frames} frames. Fingerprint (SHA-256 of all values): `{of.fingerprint}`."
     if learned := of.other_clips:
-        yield f"It was trained on other clips, {learned.name}, with the fingerprint `{learned.sha256}`."
+        name = data_name(Path(learned.path))
+        yield f"It was trained on other clips, {name}, with the fingerprint `{learned.sha256}`."
 
 
 def _training(of: Described) -> Iterator[str]:
@@ -229,13 +232,15 @@ def _limits(of: Described) -> Iterator[str]:
     training, first, other = of.config.training, of.config.init_from, of.other_clips
     begun = f"starting from the weights of `{first}`, on" if first else "only on"
     unit = of.scores[0].unit if of.scores else "clip"
-    clips = f"clips of {other.name}" if other else f"clips like these, of {of.file.frames} frames"
+    clips = f"clips of {data_name(Path(other.path))}" if other else f"clips like these, of {of.file.frames} frames"
     if training.window is not None:
         clips += f", {training.window} frames at a time"
-    own = training.free_running
+    own = own_frames(training, max(0, (updates_learned(of.export.record) or training.updates) - 1))
     fed = f"the last {own} from its own predictions" if own else "each from the true ones before it"
     if training.sampling != "none":
         fed = "from true frames and, as scheduled sampling has it, from its own predictions"
+    if training.noise:
+        fed += f", with {training.noise:.0%} of the values of true frames flipped"
     yield (
         f"It was trained once, {begun} {clips}, {fed}. Another seed gives other scores, as does another order of sums "
         f"on another machine. Intervals are over {unit}s. These scores say nothing about longer rollouts, other "

@@ -25,6 +25,7 @@ from videopred.training.learner import Learner
 from videopred.training.loggers import started, writing_quietly
 from videopred.training.processes import end_together, is_first, lost_another
 from videopred.training.resuming import StartingPoint
+from videopred.training.schedules import without_effect
 from videopred.training.stopping import Stopped, StopSigns, TimeLimit
 from videopred.training.telling import TellValidations, listening, say
 from videopred.training.watching import watchers
@@ -108,6 +109,8 @@ class Course:
             say(f"{self.device} waits while clips are {what}; with --workers 2 that happens meanwhile")
         if compute.workers > processors():
             say(f"--workers {compute.workers} are more than the {counted(processors(), 'logical CPU')} of this process")
+        for told in without_effect(training):
+            say(told)
 
     def _train_until_stopped(self, keep: KeepCheckpoints) -> None:
         """Train, and raise KeyboardInterrupt where somebody stops it."""

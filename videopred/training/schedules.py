@@ -2,6 +2,7 @@
 
 import math
 
+from videopred.amounts import counted
 from videopred.settings import TrainingConfig
 
 
@@ -29,6 +30,23 @@ def own_frames(training: TrainingConfig, update: int) -> int:
     if training.grow_over is None:
         return training.free_running
     return min(training.free_running, training.free_running * update // training.grow_over)
+
+
+def without_effect(training: TrainingConfig) -> list[str]:
+    """Which schedules do nothing, or not all that they say, because the training is shorter than they are."""
+    updates, told = training.updates, []
+    if training.grow_over and (own := own_frames(training, updates - 1)) < training.free_running:
+        span = f"--grow-over {training.grow_over} is longer than the training"
+        told.append(f"{span}: at its end {own} of the {training.free_running} frames of --free-running are own")
+    if training.sampling_over and training.sampling_over > updates:
+        told.append(f"--sampling-over {training.sampling_over} is longer than the training, which ends on the way")
+    if training.decay_every and training.decay_every >= updates:
+        told.append(f"--decay-every {training.decay_every} is not shorter than the training: no step is taken")
+    looks = -(-updates // training.validate_every)
+    if training.schedule == "plateau" and looks < training.plateau_patience + 2:
+        patience = f"--schedule plateau with --patience {training.plateau_patience}"
+        told.append(f"{patience} needs more than {counted(looks, 'validation')}")
+    return told
 
 
 def share_of_samples(training: TrainingConfig, update: int) -> float:
