@@ -84,7 +84,7 @@ def test_a_run_that_is_not_finished_says_how_far_it_is(tmp_path, state, record, 
     [
         ({"state": "finished", "updates": 7}, None),  # it stopped early, and knows it
         ({"state": "finished", "updates": 7, "checkpoint": "update-0000007"}, "7 of 20 updates"),
-        ({"state": "finished", "updates": 20, "checkpoint": "last"}, None),
+        ({"state": "finished", "updates": 7, "checkpoint": "last"}, None),
         ({"state": "interrupted", "learned": 7}, "7 of 20 updates"),
     ],
 )

@@ -19,7 +19,7 @@ from videopred.datasets.intphys_export import export_intphys
 from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.mates import mates
-from videopred.eval.plausibility_settings import PlausibilityConfig
+from videopred.eval.plausibility_settings import PlausibilityConfig, asked_alike
 from videopred.models.predictor import Prediction
 from videopred.surprise import SURPRISES, Scorer, judge_scorer, plausibility, score_file, scorer_of
 
@@ -235,6 +235,21 @@ def test_films_that_never_differ_begin_alike_longest():
     different[..., 2:] = True
     different[0, 1] = different[1, 0] = False
     assert mates(different, None) == [1, 0, 3, 2]
+
+
+@pytest.mark.parametrize("other", ["pixels", "size"])
+def test_scores_of_other_films_of_the_same_names_are_told_by_their_pixels(other):
+    """Where both were shown at one size: each model is shown a folder's pictures at its own."""
+    names, possible = [[f"scene/{film}" for film in range(4)]], np.array([[True, True, False, False]])
+    settings = []
+    for changed in (False, True):
+        shown = np.zeros((4, 5, 2, 4 if changed and other == "size" else 3, 1), np.uint8)
+        shown[:, 2] = np.arange(4)[:, None, None, None] + (7 if changed and other == "pixels" else 1)
+        films = Quadruplets(Path("here"), "test", names, names, possible, {}, None, 1, 5, lambda scene, now=shown: now)
+        asked = PlausibilityConfig(aggregates=("mean",), resamples=40)
+        settings.append(judge_scorer(lambda film: torch.zeros(4, 4, dtype=torch.float64), films, asked).settings)
+    assert asked_alike(*settings) == (other == "size")
+    assert asked_alike(settings[0], settings[0])
 
 
 # --- what is kept, and what is refused -----------------------------------------------------------------------

@@ -206,6 +206,15 @@ def save_rollout(path: Path, rollout: Rollout, truth: Tensor, made: Mapping[str,
     write_arrays(path, arrays | {"made": np.array(json.dumps(made))})
 
 
+def made_in(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """What arrays of `save_rollout` or `save_trace` say of how they were made; nothing of those of others."""
+    try:
+        made = json.loads(str(arrays["made"]))
+    except (KeyError, ValueError):  # other programs call arrays so, too
+        return {}
+    return made if isinstance(made, dict) else {}
+
+
 def rollout_words(made: Mapping[str, Any]) -> list[str]:
     """What a rollout is of that was kept: the run, and the words by which it is not the usual one.
 
@@ -215,7 +224,7 @@ def rollout_words(made: Mapping[str, Any]) -> list[str]:
     words = [str(made["run"])] if "run" in made else []
     for name, usual in (("part", "test"), ("feedback", "soft")):
         words += [f"--{name}", str(made[name])] if made.get(name, usual) != usual else []
-    return [*words, *map(str, made.get("intervention", ()))]
+    return [*words, *map(str, made.get("intervention") or ())]
 
 
 def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray], made: Mapping[str, Any]) -> None:

@@ -83,7 +83,7 @@ def how_far(run: Path) -> str | None:
             settings, record = _read_json(run / SETTINGS), read_record(run)
             done = updates_saved(record)
         done, asked = done or 0, settings["training"]["updates"]
-        on_the_way = "checkpoint" in record and done < asked
+        on_the_way = record.get("checkpoint", "last") != "last" and done < asked
         return None if record["state"] == "finished" and not on_the_way else f"{done} of {asked} updates"
     except (OSError, ValueError, KeyError, TypeError):
         return None

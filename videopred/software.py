@@ -13,6 +13,6 @@ def fix_of_version(said: object, fix: str) -> str:
         said: what the file says wrote it; None if it does not say.
         fix: what to do about a file of this version.
     """
-    if said in (None, SOFTWARE):
+    if said is None or str(said) == SOFTWARE:
         return fix
     return f"look at it with {said}, which wrote it (this is {SOFTWARE}), or {fix}"

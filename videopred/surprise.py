@@ -161,7 +161,7 @@ def judge_scorer(
     for start in tqdm(starts, desc=films.path.name, unit="batch", disable=not progress):
         stop = min(start + config.scenes_at_once, count)
         shown = np.stack([films.read(scene) for scene in range(start, stop)])
-        pixels.update(shown.tobytes())
+        pixels.update(shown.data)
         for scene, four in enumerate(shown, start):
             differs[scene] = differing(four, None if scenes.possible is None else scenes.possible[scene])
             check_differing(config.aggregates, differs[scene, :, config.burn_in :], scene)
@@ -173,7 +173,8 @@ def judge_scorer(
         name: aggregate(name, surprise, differs, scenes.possible) for name in config.aggregates
     }
     settings = {"data": str(films.path), **(asked or {}), "part": films.part, "surprise": config.surprise}
-    settings |= {"burn_in": config.burn_in, "every": films.every, "pixels": pixels.hexdigest()}
+    settings |= {"burn_in": config.burn_in, "every": films.every}
+    settings["pixels"] = {f"{shown.shape[-3]} x {shown.shape[-2]}": pixels.hexdigest()}
     return _scored(scenes, plausible, config, settings, surprise, differs)
 
 

@@ -69,9 +69,9 @@ def read_header(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         content = json.loads(text)
         settings, record = content["settings"], content["record"]
-        if not (isinstance(settings, dict) and isinstance(record, dict)):
+        if not all(isinstance(one, dict) for one in (settings, record, record.get("versions", {}))):
             raise ValueError("no objects")
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         got = f"{path}, weights without settings of ours"
         raise check.FaultyFileError(check.complaint("RUN", "be an export of videopred", got, _FIX)) from None
     form = content.get("format", _FORMAT)

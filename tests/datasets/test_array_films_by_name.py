@@ -169,6 +169,8 @@ def test_a_part_that_takes_little_of_the_range_is_remarked(tmp_path, dark):
     arrays = {"a": GREY, "b": GREY // 128 if dark else GREY}
     _, found = all_clips(save(tmp_path / "f.h5", arrays), axes="BTHWC", array=("train=a", "test=b"))
     assert found.get("note") == (dark and "test goes from 0 to 1, of a range from 0 to 255")
+    arrays["b"] = np.zeros_like(GREY)  # of which nothing can be told
+    assert "note" not in all_clips(save(tmp_path / "g.h5", arrays), axes="BTHWC", array=("train=a", "test=b"))[1]
 
 
 def test_a_star_within_a_part(tmp_path):

@@ -133,7 +133,10 @@ def test_places_in_arena_units_are_given_in_px_and_said(tmp_path):
     assert describe(units)["places"] == told
 
 
-@pytest.mark.parametrize(("times", "told"), [(1, None), (25, "velocities are 25 times as large as objects go in a fr")])
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [(1, None), (25, "velocities are 25 times as"), (0.04, "velocities are 0.04 times as")],
+)
 def test_velocities_that_do_not_tell_how_far_objects_go_are_remarked(tmp_path, times, told):
     """Such as those per second; tracking goes by them."""
     masks, places = discs_and_places()

@@ -90,6 +90,10 @@ def test_a_protocol_can_ask_for_means_over_fewer_steps():
     assert made_up(protocol=asked).to_dict()["rows"]["model"]["bce"]["means"] == {"2": 10.5, "3": 107.0}
 
 
+def test_spans_are_in_their_order_and_each_once():
+    assert Protocol(context=4, horizon=5, means=(5, 3, 1)).spans == (1, 3, 5)
+
+
 def test_stars_and_intervals_of_the_first_steps_are_of_these_alone(scores):
     """At the third step the model is worst, and its clips differ. The oracle, best of all, has no star."""
     late = np.array([1.0, 20.0, 900.0]) + SPREAD * np.array([0, 0, 1])

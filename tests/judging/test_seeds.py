@@ -1,5 +1,6 @@
 """Runs judged together: which differ in nothing but their seed, and what they are called."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -89,6 +90,14 @@ def test_runs_of_other_data_or_first_weights_are_no_seeds_of_one(place, monkeypa
     monkeypatch.setattr(runs, "run_settings", read)
     assert judged(place, "seed-0", "seed-1").seeds == {}
     assert list(judged(place, "seed-0", "seed-1", "seed-2").seeds.values()) == [("seed-0", "seed-2")]
+
+
+def test_scores_of_what_is_not_finished_say_so(place, tmp_path):
+    half = shutil.copytree(place / "seed-0", tmp_path / "half")
+    record = json.loads((half / "run.json").read_text())
+    (half / "run.json").write_text(json.dumps(record | {"state": "interrupted", "updates": 1}))
+    asked = run_settings(half).training.updates
+    assert judged(place, str(half)).notes == (f"model is not finished: 1 of {asked} updates",)
 
 
 def test_the_export_of_a_checkpoint_on_the_way_is_no_seed(place, tmp_path):

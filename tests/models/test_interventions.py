@@ -8,7 +8,7 @@ from torch.utils import _pytree as tree
 from videopred.models import DECODERS, build
 from videopred.models.core import unroll
 from videopred.models.intervention_settings import Intervention
-from videopred.models.interventions import Intervened, intervene, without_each
+from videopred.models.interventions import Counted, Intervened, intervene, without_each
 from videopred.rollout import roll_out
 
 LAYERED = ("brims", "hierarchical-rims", "mld-rims")
@@ -112,6 +112,26 @@ def test_a_silenced_module_is_not_said_to_read(core):
         if kind in ("null_attention", "top_down") and not (layer == "layer0" and silenced):
             assert (values[:, CONTEXT - 1 :, 0] == 0).all(), name
             assert (values[:, CONTEXT - 1 :, 1:] > 0).all(), name
+
+
+@pytest.mark.parametrize("core", MODULAR)
+def test_of_a_silenced_module_nobody_hears_what_it_was_before(core):
+    ours = model(core).core
+    slots = torch.rand(CLIPS, FRAMES, 1 if core != "scoff" else 4, ours.input_size)
+    state = unroll(ours, slots).state
+    first, *others = layers_of(ours, state)
+
+    def moved(leaf: torch.Tensor) -> torch.Tensor:
+        return torch.cat([leaf[:, :1] + 3, leaf[:, 1:]], 1) if leaf.dim() > 2 else leaf
+
+    other = tree.tree_map(moved, first)
+    changed = Intervened(ours, Intervention(without=(0,)), 0)
+    projected = next(iter(changed.project(slots)))
+    outputs = [
+        changed.advance(projected, Counted(one, torch.zeros(CLIPS, dtype=torch.int64)))[0]
+        for one in (state, type(state)((other, *others)) if others else other)
+    ]
+    torch.testing.assert_close(outputs[0], outputs[1], rtol=0, atol=0)
 
 
 def test_a_silenced_file_is_not_said_to_use_a_schema():

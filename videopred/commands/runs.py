@@ -63,13 +63,16 @@ def export(
         check.require(len(each) == 1, "--out", "come with one run", f"{len(each)} runs", "leave it out")
         check_path.absent("--out", check_path.export_name(out), overwrite)
     from videopred.export import export_file, export_run
-    from videopred.export.with_card import export_with_card
 
-    for run in each:
-        export_file(run, out, overwrite, checkpoint)  # before any of them is written
+    for run in each:  # before any of them is written
+        file = export_file(run, out, overwrite, checkpoint)
+        for suffix in (".md", ".gif") if card else ():
+            check_path.absent("--out", file.with_suffix(suffix), overwrite)
     made: list[Path] = []
     for run in each:
         if card:
+            from videopred.export.with_card import export_with_card
+
             made += export_with_card(run, out, data=data, results=scores, half=half, overwrite=overwrite)
         else:
             made.append(export_run(run, out, checkpoint=checkpoint, half=half, overwrite=overwrite))

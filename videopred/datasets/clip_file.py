@@ -213,7 +213,7 @@ class ClipFile(ClipSource):
         for name in ("context", "horizon") if self.recipe else ():
             said, ours = attributes.get(name), getattr(self, name)
             must = f"say the {name} {ours} of its recipe"
-            self._require(said is None or said == ours, must, said, fix)
+            self._require(said is None or str(said) == str(ours), must, said, fix)
 
     def _read_truth(self) -> None:
         """Find what every part holds of each clip, in a shape that says which clip is where."""

@@ -20,7 +20,7 @@ from videopred.eval.intervals import UNKNOWN, Estimate, of_shares
 from videopred.eval.latex import latex
 from videopred.eval.plausibility import kinds_of, wrong
 from videopred.eval.plausibility_scores import PlausibilityScores
-from videopred.eval.plausibility_settings import asked_of_films
+from videopred.eval.plausibility_settings import asked_alike, asked_of_films
 from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, kinds_block, kinds_table
 from videopred.eval.text import csv_text, markdown, without_nan
 from videopred.files import json_text, write_all
@@ -69,7 +69,7 @@ class PlausibilityComparison:
     def __post_init__(self) -> None:
         for name, runs in self.models.items():
             for run in runs:
-                alike = run.scenes.names == self._first.scenes.names and asked_of_films(run.settings) == self._asked
+                alike = run.scenes.names == self._first.scenes.names and asked_alike(run.settings, self._first.settings)
                 must = "be asked about the same films in the same way"
                 got, fix = f"{name} with others than {self.relative_to}", "judge them together"
                 check.require(alike, "models", must, got, fix)

@@ -47,4 +47,11 @@ class PlausibilityConfig(Settings):
 def asked_of_films(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What scores say was asked, without whose they are and how intervals were drawn: where it is the same, relative
     errors can be compared."""
-    return {name: value for name, value in settings.items() if name not in ("run", "resamples", "seed")}
+    return {name: value for name, value in settings.items() if name not in ("run", "resamples", "seed", "pixels")}
+
+
+def asked_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether scores are of the same films, asked alike. Pixels tell only where both were shown at one size."""
+    ours, theirs = one.get("pixels", {}), other.get("pixels", {})
+    same = all(ours[size] == theirs[size] for size in ours.keys() & theirs.keys())
+    return same and asked_of_films(one) == asked_of_films(other)

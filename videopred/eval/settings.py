@@ -47,7 +47,7 @@ class Protocol(Settings):
         each_once("--means", self.means)
         for steps in self.means:
             must = f"be between 1 and {self.horizon}, the frames predicted"
-            require(1 <= steps <= self.horizon, "--means", must, steps, "lower it or raise --horizon")
+            require(1 <= steps <= self.horizon, "--means", must, steps, "give fewer steps")
         return self
 
     @property

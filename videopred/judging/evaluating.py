@@ -85,12 +85,19 @@ def evaluate(
         part=part,
         metrics=check.as_names("metrics", metrics),
         metric_settings=check.as_names("metric_settings", metric_settings),
-        means=tuple(means),
+        means=_as_steps(means),
         clips=first,
         feedback=feedback,
         samples=samples,
     )
     return evaluate_protocol(predictor, file, protocol, reference=reference, batch_size=batch_size, progress=progress)
+
+
+def _as_steps(means: Sequence[int]) -> tuple[int, ...]:
+    """Numbers of steps, of which a single one may be taken for several."""
+    listed = isinstance(means, Iterable) and not isinstance(means, str)
+    check.require_kind(listed, "means", "be numbers of steps", repr(means), "write e.g. means=[5, 10]")
+    return tuple(means)
 
 
 def evaluate_protocol(

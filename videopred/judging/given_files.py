@@ -1,6 +1,5 @@
 """Films at a path that are to be judged: from our data files, or from arrays and pictures of others."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.h5_arrays import SUFFIXES, arrays_in, holds_data, open_h5_array
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.numpy_arrays import open_array
+from videopred.rollout import made_in
 
 
 def is_data(path: Path) -> bool:
@@ -71,13 +71,8 @@ def rollout_made(path: Path, array: str | None) -> Mapping[str, Any]:
     if path.suffix.lower() != ".npz" or array not in ("prediction", "one_step"):
         return {}
     with np.load(path) as arrays:
-        try:
-            made = json.loads(str(arrays["made"]))
-        except (KeyError, ValueError):  # other programs call arrays so, too
-            return {}
-    if not isinstance(made, dict):
-        return {}
-    return made | {"context": 1} if array == "one_step" else made
+        made = made_in(arrays)
+    return made | {"context": 1} if made and array == "one_step" else made
 
 
 def _open_array(path: Path, array: str | None) -> tuple[str, np.ndarray]:

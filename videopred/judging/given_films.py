@@ -55,10 +55,11 @@ class GivenFilms:
         part: str = "test",
     ) -> None:
         check_path.existing(flag, path)
-        self.flag, self.path, self._read_as = flag, path, (array, axes)
+        self.flag, self.path = flag, path
         self._names = {"SOURCE": flag, "DATA": flag, "--array": f"{flag}-array"}
         with check.named(self._names):
             self.is_array = holds_array(path, array)
+            self._read_as = (array, axes if self.is_array else None)
             self._films = read_samples(path, axes, array, part)
         self.made = rollout_made(path, array)
         self._stored = self._films[0]

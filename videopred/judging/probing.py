@@ -1,6 +1,5 @@
 """What can be read from the states that `rollout --trace` kept: places, velocities, labels and modes."""
 
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from videopred import check, check_path
 from videopred.eval.information import mutual_information, patterns, purity
 from videopred.eval.probe import from_left_to_right, in_random_order, probe_labels, probe_places
 from videopred.files import whole_npz
-from videopred.rollout import rollout_words
+from videopred.rollout import made_in, rollout_words
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -74,7 +73,7 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     got = f"{kept['states'].shape[1]} steps of which {first + 1} are context in {path}"
     check.require_sound(steps > 0, "TRACE", "hold steps after the context", got, fix)
     check.require(bool(np.isfinite(states).all()), "TRACE", "hold finite states", f"others in {path}", "train again")
-    words = rollout_words(json.loads(str(kept.get("made", "{}"))))
+    words = rollout_words(made_in(kept))
     report: dict[str, Any] = {"of": " ".join(words)} if words else {}
     report |= {"clips": clips, "steps": steps, "modules": modules}
     check.require(clips > 1, "TRACE", "hold two clips at least", clips, "roll out more with --first")

@@ -8,7 +8,7 @@ from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import ComparedRow
 from videopred.eval.intervals import OVER_CLIPS
-from videopred.eval.plausibility_settings import asked_of_films
+from videopred.eval.plausibility_settings import asked_alike
 from videopred.eval.scores import Scores
 from videopred.eval.tables import (
     arrow,
@@ -200,10 +200,10 @@ def plausibility_beside(judged: Mapping[str, Mapping[str, Any]]) -> Table | None
     Args:
         judged: run -> what `videopred plausibility` wrote of it.
     """
-    asked = [asked_of_films(one["settings"]) for one in judged.values()]
+    asked = [one["settings"] for one in judged.values()]
     kinds = [_kinds(one) for one in judged.values()]
     first, *others = ({name: error["scenes"] for name, error in of.items()} for of in kinds)
-    if not first or any(of != first for of in others) or any(one != asked[0] for one in asked):
+    if not first or any(of != first for of in others) or not all(asked_alike(one, asked[0]) for one in asked):
         return None
     rows = [
         Row(
