@@ -124,6 +124,7 @@ def test_scores_of_few_clips_with_other_feedback_or_of_several_samples_are_told_
         "x": {},
         "y": {"feedback": "sample", "samples": 3, "clips": 9},
         "quick": {"clips": 7},
+        "soft": {"metric_settings": ["f1.threshold=0.2"]},
         "older": {"clips": 8},
     }.items():
         rows = {"a": {"mse": {"mean": len(place) / 8}}}
@@ -135,6 +136,7 @@ def test_scores_of_few_clips_with_other_feedback_or_of_several_samples_are_told_
         "x 4+6": {"mse": 0.125},
         "x 4+6, feedback sample, 3 samples": {"mse": 0.125},
         "x 4+6, first 7 clips": {"mse": 0.625},
+        "x 4+6, f1.threshold=0.2": {"mse": 0.5},
         "x 4+6, 8 clips": {"mse": 0.625},
     }
 

@@ -235,6 +235,7 @@ def test_models_of_several_seeds_judged_by_their_folders_are_held_against_each_o
     text = page_of(tmp_path, *runs).text
     assert "gru, 2 seeds 0.5000 ±" in text
     assert "Differences from rims, with paired 95 % intervals over clips and seeds" in text
+    assert "bold where the interval excludes 0, not corrected for several comparisons" in text
     assert "gru 0.3000 -0.3085 to 0.9085" in text
     assert "gru/seed-1 0.5000 0.5000 to 0.5000" in text, "each run beside, over clips"
     assert '<th scope="row">gru</th>' in (tmp_path / "page.html").read_text(), "no curve is of all its seeds"
