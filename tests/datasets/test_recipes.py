@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from videopred.check import FaultyFileError
 from videopred.datasets import find_recipe, make_world, read_recipe
 from videopred.datasets.settings import (
     BallsConfig,
@@ -239,3 +240,7 @@ def test_settings_beside_a_recipe_are_refused_and_what_inspect_tells_of_a_file_i
     write_json(path, {"recipe": recipe, "curtain": [20, 20]})
     with pytest.raises(ValueError, match=r"\(curtain must stand within recipe, got it beside; move it there\)"):
         read_recipe("DATA", "be a recipe", path)
+    for other in (3, "curtain", None):
+        write_json(path, {"recipe": other, "curtain": [20, 20]})
+        with pytest.raises(FaultyFileError, match=r"mine\.json \("):
+            read_recipe("DATA", "be a recipe", path)

@@ -7,6 +7,8 @@ from tyro.conf import arg
 from videopred.commands import terminal
 from videopred.commands.options import Json
 
+_Cores = Annotated[tuple[Literal["rims", "brims", "scoff"], ...], arg(metavar="NAME", help="Of rims, brims, scoff.")]
+_TrainedCores = Annotated[tuple[Literal["rims", "scoff"], ...], arg(metavar="NAME", help="Of rims, scoff.")]
 _Measured = Annotated[
     Literal["cpu", "cuda"] | None,
     arg(metavar="cpu|cuda", help="Measure this one alone; default: the CPU, and a CUDA device where there is one."),
@@ -37,13 +39,7 @@ def bench_generate(
 
 def bench_cores(
     *,
-    cores: Annotated[
-        tuple[Literal["rims", "brims", "scoff"], ...], arg(metavar="NAME", help="Of rims, brims, scoff.")
-    ] = (
-        "rims",
-        "brims",
-        "scoff",
-    ),
+    cores: _Cores = ("rims", "brims", "scoff"),
     batches: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Batch sizes.")] = (64, 8),
     steps: Annotated[int, arg(help="Steps of a sequence.")] = 50,
     repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 3,
@@ -85,10 +81,7 @@ def bench_scores(
 
 def bench_train(
     *,
-    cores: Annotated[tuple[Literal["rims", "scoff"], ...], arg(metavar="NAME", help="Of rims, scoff.")] = (
-        "rims",
-        "scoff",
-    ),
+    cores: _TrainedCores = ("rims", "scoff"),
     batch: Annotated[int | None, arg(help="Batch size; default: 32, and on a CUDA device 64.")] = None,
     frames: Annotated[int | None, arg(help="Frames of a clip; default: 21, and on a CUDA device 51.")] = None,
     repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 3,

@@ -264,7 +264,8 @@ class ClipFile(ClipSource):
             self.remarks["places"] = told if self.places_known else unknown
         if offset:
             self.remarks["offset"] = _OFFSETS[offset]
-        self._look_at_velocities()
+        with suppress(check.FaultyFileError):  # to whoever reads them
+            self._look_at_velocities()
 
     def _look_at_velocities(self) -> None:
         """Find whether velocities tell how far objects go from frame to frame."""
