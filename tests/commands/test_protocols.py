@@ -138,6 +138,8 @@ def test_data_of_the_name_but_not_of_the_recipe_is_named(tmp_path):
     (said,) = trained_on("rnem-balls", tested, {Path("run"): data})
     assert said.startswith("run was trained on balls4 with radii (1.2, 1.2) and ")
     assert said.endswith(", where rnem-balls asks for balls4")
+    path.write_text("something else lies there now")
+    assert trained_on("rnem-balls", tested, {Path("run"): data}) == ()
 
 
 def test_mnists_test_digits_that_a_run_learned_from_are_named(tmp_path):

@@ -123,7 +123,7 @@ def test_what_does_not_go_with_films_made_elsewhere(films, tmp_path, monkeypatch
 
 @pytest.fixture(scope="module")
 def rolled(place, tmp_path_factory) -> Path:
-    """Rollouts of a run, `tests` of the test part and `train` of the first clips of the training part."""
+    """Rollouts of a run, `test` of the test part and `train` of the first clips of the training part."""
     folder = tmp_path_factory.mktemp("rolled")
     for part in ("test", "train"):
         words = f"--part {part} --first 5 --context 5 --horizon 4 --out {folder / part}.npz"

@@ -100,6 +100,10 @@ def test_runs_of_seeds_are_exported_one_by_one_all_or_none(seeds, monkeypatch, t
     assert run("export gru") == 1
     assert "--out must be a new path, got gru/seed-1.safetensors (already there)" in capfd.readouterr().err
     assert not files[0].exists()
+    files[1].rename("gru/seed-1.md")
+    assert run(f"export gru --card --data {seeds}/two.h5") == 1
+    assert "--out must be a new path, got gru/seed-1.md (already there)" in capfd.readouterr().err
+    assert not files[0].exists()
 
 
 @pytest.mark.parametrize("words", ["evaluate {} two.h5", "plausibility {} two.h5", "report {}", "export {}"])

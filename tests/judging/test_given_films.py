@@ -13,8 +13,7 @@ from PIL import Image
 
 from videopred import check
 from videopred.check import FaultyFileError
-from videopred.eval.settings import GivenConfig, Protocol
-from videopred.judging.evaluating import evaluate_given
+from videopred.eval.settings import GivenConfig
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.given_flags import open_given
 
@@ -221,24 +220,6 @@ def test_axes_are_of_arrays_alone(tmp_path):
     iio.imwrite(tmp_path / "p.gif", np.full((4, 5, 7), 200, np.uint8) * np.eye(4, dtype=np.uint8)[:, :1, None])
     prints = {given(tmp_path / "p.gif", axes=axes).fingerprint() for axes in (None, "BTCHW", "TBCHW")}
     assert len(prints) == 1
-
-
-@pytest.mark.parametrize("shift", [0, 1, 9])
-def test_pictures_that_are_called_as_others_are_refused(tmp_path, shift):
-    for folder, first in (("p", shift), ("t", 0)):
-        for clip in range(first, first + 3):
-            path = tmp_path / folder / f"clip-{clip}"
-            path.mkdir(parents=True)
-            for frame in range(4):
-                iio.imwrite(path / f"{frame}.png", np.full((5, 7), 9 * clip + frame, np.uint8))
-    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p", true=tmp_path / "t"), "test")
-    asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
-    if shift != 1:  # they have the true ones' names, or names of their own
-        assert (evaluate_given(predicted, truth, asked).mean("prediction", "mse") == 0) == (shift == 0)
-        return
-    message = r"--pred must have the films of --true, in their order, got clip-1 of \S+ against clip-0 of \S+; leave"
-    with pytest.raises(ValueError, match=message):
-        evaluate_given(predicted, truth, asked)
 
 
 def test_a_damaged_file_is_a_failure_and_no_misuse(tmp_path):

@@ -1,5 +1,6 @@
 """Scores of films made elsewhere: those of the same films by a function, and a line for whatever does not fit."""
 
+import imageio.v3 as iio
 import numpy as np
 import pytest
 import torch
@@ -143,3 +144,33 @@ def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
     assert evaluate_given(predicted, truth, asked).notes == ()
     np.save(tmp_path / "p.npy", np.zeros_like(SOFT))
     assert given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW").remark == ""
+
+
+@pytest.mark.parametrize("shift", [0, 1, 9])
+def test_pictures_that_are_called_as_others_are_refused(tmp_path, shift):
+    for folder, first in (("p", shift), ("t", 0)):
+        for clip in range(first, first + 3):
+            path = tmp_path / folder / f"clip-{clip}"
+            path.mkdir(parents=True)
+            for frame in range(4):
+                iio.imwrite(path / f"{frame}.png", np.full((5, 7), 9 * clip + frame, np.uint8))
+    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p", true=tmp_path / "t"), "test")
+    asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
+    if shift != 1:  # they have the true ones' names, or names of their own
+        assert (evaluate_given(predicted, truth, asked).mean("prediction", "mse") == 0) == (shift == 0)
+        return
+    message = r"--pred must have the films of --true, in their order, got clip-1 of \S+ against clip-0 of \S+; leave"
+    with pytest.raises(ValueError, match=message):
+        evaluate_given(predicted, truth, asked)
+
+
+def test_an_array_has_no_names_to_be_held_against_those_of_pictures(tmp_path):
+    """Its clips are counted from 0, and these may be called as if counted from 1."""
+    for clip, film in enumerate(HARD, 1):
+        (tmp_path / "t" / f"clip {clip}").mkdir(parents=True)
+        for frame, pixels in enumerate(film[:, 0] * 255):
+            iio.imwrite(tmp_path / "t" / f"clip {clip}" / f"{frame}.png", pixels)
+    np.save(tmp_path / "p.npy", HARD)
+    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t", "range": (0, 1), "axes": "BTCHW"}
+    asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
+    assert evaluate_given(*open_given(GivenConfig(**said), "test"), asked).mean("prediction", "mse") == 0

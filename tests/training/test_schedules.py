@@ -40,6 +40,12 @@ def test_what_a_training_is_too_short_for_is_said(settings, told):
     assert (told or "") in "".join(said)
 
 
+def test_it_stands_in_the_log(data, tmp_path):
+    settings = tiny_training(updates=2, validate_every=1, schedule="plateau")
+    run = train(data, tiny_model("gru"), settings, out=tmp_path / "run", device="cpu")
+    assert "--schedule plateau with --patience 5 needs more than 2 validations\n" in (run / "log.txt").read_text()
+
+
 def test_the_cosine():
     assert set(shares(40)) == {1}
     cosine = shares(40, schedule="cosine")

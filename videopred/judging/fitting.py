@@ -181,8 +181,8 @@ def _differing(learned: "DatasetSettings | None", wanted: Sequence[str]) -> list
 def _shows_its_digits(learned: "DatasetSettings", tested: "DatasetSettings") -> bool:
     """Whether a run learned from the package's digits, of MNIST's test file, and is tested with the whole MNIST's."""
     package = read_digits().sha256
-    digits = [getattr(recipe, "mnist_sha256", package) for recipe in (learned, tested)]
-    return hasattr(learned, "mnist_sha256") and digits[0] == package != digits[1]
+    ours, theirs = (getattr(recipe, "mnist_sha256", None) for recipe in (learned, tested))
+    return ours == package and theirs not in (None, package)
 
 
 def _other(card: Card) -> str:
