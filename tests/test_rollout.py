@@ -271,6 +271,14 @@ def test_films_are_of_the_precision_of_the_model():
         predict_next(model, film[:, :1])
 
 
+def test_films_are_where_the_model_is():
+    film, model = torch.rand(2, 3, 1, HEIGHT, WIDTH), build(tiny_model("gru"), (1, HEIGHT, WIDTH))
+    with pytest.raises(ValueError, match=r"^context must be on meta, as the model's weights are, got cpu; move it or"):
+        roll_out(model.to("meta"), film, 2)
+    with pytest.raises(ValueError, match=r"^film must be on meta, as the model's weights are, got cpu; move it or"):
+        model(film)
+
+
 def test_films_of_another_shape_are_refused(predictor):
     with pytest.raises(ValueError, match=r"^context must be \(B, T, 1, 24, 32\), got \(2, 4, 1, 5, 7\); use films"):
         roll_out(predictor, clock_film(CONTEXT), HORIZON)

@@ -15,7 +15,7 @@ from videopred import check
 from videopred.amounts import counted, number_told, shapes_told
 from videopred.files import write_arrays
 from videopred.models.core import Trace
-from videopred.models.predictor import Prediction, Predictor, check_model, check_precision
+from videopred.models.predictor import Prediction, Predictor, check_model, check_suits_weights
 from videopred.models.rnem import folded_once
 
 Feed = Callable[[Tensor], Tensor]
@@ -98,8 +98,8 @@ def roll_out(
         What was predicted carries no gradients, and may go into computations that have some.
 
     Raises:
-        ValueError: no frame of context, no horizon, an unknown feedback, films of another shape, numbers outside
-            [0, 1], or not one generator for each clip.
+        ValueError: no frame of context, no horizon, an unknown feedback, films of another shape or on another device,
+            numbers outside [0, 1], or not one generator for each clip.
         TypeError: no model; a context that is no tensor, or of another precision than the model; `chance` without
             generators.
     """
@@ -145,7 +145,7 @@ def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> N
     check.require_kind(isinstance(film, Tensor), name, "be a tensor", kind, fix)
     must, whole = f"be (B, T, C, H, W) with T at least {frames}", film.dim() == 5 and film.shape[1] >= frames
     check.require(whole, name, must, tuple(film.shape), f"give at least {counted(frames, 'frame')}")
-    check_precision(name, film, predictor)
+    check_suits_weights(name, film, predictor)
     low, high = (end.item() for end in film.aminmax()) if film.numel() else (0.0, 0.0)
     got = "NaN among them" if isnan(low) else f"{number_told(low)} to {number_told(high)}"
     check.require(0 <= low <= high <= 1, name, "hold numbers in [0, 1]", got, fix)

@@ -119,6 +119,14 @@ def test_what_is_drawn_is_uniform():
     assert_drawn_from(count_bins(start[:, 1], radius, 24 - radius))
 
 
+def test_a_switch_may_be_so_late_that_its_number_is_a_long_one():
+    last = np.iinfo(np.int16).max + 2
+    _, [clip] = clips_of(1, frames=last + 3, height=24, width=32, switch=(last, last))
+    assert clip.labels["switch"] == last
+    _, [short] = clips_of(1)
+    assert short.labels["switch"].dtype == np.int16, "as in the files that there are"
+
+
 def test_hardly_any_room_is_said(monkeypatch):
     monkeypatch.setattr("videopred.datasets.switching._ROUNDS", 1)
     with pytest.raises(

@@ -129,6 +129,7 @@ def check_refusals(metric: Metric) -> None:
     for ours, true, kind, message in (
         (prediction[:1], truth, ValueError, r"prediction must have the truth's shape \(5, 4, 3, 33, 37\), got \(1, 4"),
         (prediction[:, :, :1], truth, ValueError, r"prediction must have the truth's shape .* got \(5, 4, 1, 33"),
+        (prediction.to("meta"), truth, ValueError, "prediction must be on cpu, where the truth is, got meta; move one"),
         (prediction[0], truth[0], ValueError, f"prediction {axes}"),
         (prediction, truth[0], ValueError, f"truth {axes}"),
         (prediction[:0], truth[:0], ValueError, "prediction must hold at least one value"),

@@ -56,6 +56,7 @@ class SwitchingMotion:
             ValueError: hardly any path leaves the bulbs free.
         """
         frame = np.arange(self.recipe.frames)
+        whole = np.promote_types(np.int16, np.min_scalar_type(-self.recipe.frames))
         for sources in open_in_blocks(seed, part, indices, _CLIPS_AT_ONCE):
             firsts, switches, paths = _draw_free(self.recipe, sources)
             for first, switch, clip in zip(firsts, switches, draw_clips(self.recipe, paths), strict=True):
@@ -64,7 +65,7 @@ class SwitchingMotion:
                     clip,
                     frames=np.maximum(clip.frames, self._pictures[indicator][..., None]),
                     series={"indicator": indicator},
-                    labels={"switch": np.asarray(switch, np.int16)},
+                    labels={"switch": np.asarray(switch, whole)},
                 )
 
 

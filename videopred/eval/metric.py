@@ -248,7 +248,7 @@ def check_films(prediction: Tensor, truth: Tensor) -> None:
 
     Raises:
         TypeError: one of them is no tensor, or not floating point.
-        ValueError: they have not five axes, differ in shape, hold nothing, leave [0, 1] or hold NaN.
+        ValueError: they have not five axes, differ in shape or device, hold nothing, leave [0, 1] or hold NaN.
     """
     check_pair(prediction, truth)
     check_unit_range("prediction", prediction)
@@ -260,6 +260,8 @@ def check_pair(prediction: Tensor, truth: Tensor) -> None:
     check_axes("prediction", prediction)
     check_axes("truth", truth)
     check_same_shape("prediction", prediction, truth)
+    must = f"be on {truth.device}, where the truth is"
+    require(prediction.device == truth.device, "prediction", must, prediction.device, "move one of them with .to()")
 
 
 def check_axes(name: str, film: Tensor) -> None:

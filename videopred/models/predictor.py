@@ -84,7 +84,7 @@ class Predictor(nn.Module):
         must = f"be (B, T, {', '.join(map(str, self.film_shape))})"
         check.require(fits, "film", must, tuple(film.shape), "use films like those the model was built for")
         check.require(film.numel() > 0, "film", "hold a frame", tuple(film.shape), "give B and T of at least 1")
-        check_precision("film", film, self)
+        check_suits_weights("film", film, self)
         batch_and_time = film.shape[:2]
         recent = None
         if self.config.stack > 1:
@@ -137,11 +137,20 @@ def check_model(model: object, also: str = "") -> None:
     check.require_kind(fits, "predictor", "be a model", type(model).__name__, fix)
 
 
-def check_precision(name: str, film: Tensor, model: nn.Module) -> None:
-    """Raise TypeError unless a film is of the precision of a model's weights, or autocast is to settle that."""
+def check_suits_weights(name: str, film: Tensor, model: nn.Module) -> None:
+    """Raise unless a film is where a model's weights are, and of their precision or autocast is to settle that.
+
+    Raises:
+        ValueError: it is on another device.
+        TypeError: it is of another precision.
+    """
     weight = next(model.parameters(), None)
-    fits = weight is None or film.dtype == weight.dtype or autocast_on(film.device)
-    must = f"be {getattr(weight, 'dtype', None)}, as the model's weights are"
+    if weight is None:
+        return
+    must, fix = f"be on {weight.device}, as the model's weights are", "move it or the model with .to()"
+    check.require(film.device == weight.device, name, must, film.device, fix)
+    fits = film.dtype == weight.dtype or autocast_on(film.device)
+    must = f"be {weight.dtype}, as the model's weights are"
     fix = "convert it with .to()"
     if not film.is_floating_point():
         fix = "make it with videopred.to_film"
