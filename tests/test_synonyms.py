@@ -43,6 +43,11 @@ def test_a_flag_is_known_by_its_name_elsewhere_its_last_part_or_its_beginning(op
     assert meant_flag(option, FLAGS) == meant
 
 
+def test_a_part_is_one_to_look_at_or_clips_to_make():
+    assert meant_flag("--test", ["--first", "--clips", "--part"]) == "--part"
+    assert meant_flag("--test", ["--seed", "--clips"]) == "--clips"
+
+
 @pytest.mark.parametrize(
     ("make", "meant"),
     [

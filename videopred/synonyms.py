@@ -42,7 +42,9 @@ _ELSEWHERE = {
     "pred-frames n-pred num-preds out-frames num-predict",
     "--samples": "nsample n-samples num-samples",
     "--first": "num-clips n-clips max-clips limit",
-    "--clips": "clip index num-clips n-clips num-samples num-videos num-sequences num-train",
+    "--part": "split subset phase train valid val validation test",
+    "--clips": "clip index num-clips n-clips num-samples num-videos num-sequences num-train num-val num-test n-train "
+    "n-val n-test train valid val validation test",
     "--balls": "nballs num-balls n-balls num-objects n-objects",
     "--objects": "num-objects n-objects",
     "--digits": "num-digits n-digits nums-per-image",
@@ -50,7 +52,6 @@ _ELSEWHERE = {
     "--test-digits": "test-classes",
     "--height and --width": "size res resolution image-size image-width img-size frame-size img-width",
     "--frame-ms": "fps",
-    "--part": "split subset phase",
     "--workers": "num-workers n-workers nworkers data-threads processes jobs",
     "--metrics": "metric",
     "--out": "output outdir output-dir out-dir save save-dir save-path logdir log-dir work-dir results-dir folder dest",
