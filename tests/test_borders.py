@@ -88,7 +88,7 @@ ROOMS: dict[str, set[str]] = {
     "rollout": SHARED | {"models"},
     "training": SHARED
     | {"datasets", "models", "rollout", "rendering", "checkpoint", "device"}
-    | {"training", "pictures", "processes", "slurm"},
+    | {"training", "pictures", "processes", "slurm", "spelling"},
     "judging": SHARED
     | {
         "judging",

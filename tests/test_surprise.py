@@ -257,7 +257,7 @@ def test_scores_of_other_films_of_the_same_names_are_told_by_their_pixels(other)
 
 def test_saved_scores_are_scored_again_alike(data, films, tmp_path):
     found = judge_scorer(hashed, films, PlausibilityConfig(resamples=50), asked={"run": "x"})
-    paths = found.save(tmp_path / "here", answers=tmp_path / "answer.txt")
+    paths = found.save(str(tmp_path / "here"), answers=str(tmp_path / "answer.txt"))  # which may be text
     assert [path.name for path in paths] == [
         "plausibility.json", "plausibility.csv", "films.csv", "answer.txt", "surprise.npz"
     ]  # fmt: skip
@@ -315,7 +315,7 @@ def test_films_may_be_scored_by_their_folders_and_named_by_a_file(few, tmp_path)
     numbered = [(name, scene, film) for scene, of in enumerate(films.folders) for film, name in enumerate(of)]
     lines = [f"{name} {0.1 * scene + 0.01 * film}" for name, scene, film in numbered]
     (tmp_path / "answer.txt").write_text("\n".join(lines) + "\n")
-    asked = PlausibilityConfig(resamples=40, film_names=tmp_path / "ids.txt")
+    asked = PlausibilityConfig(resamples=40, film_names=str(tmp_path / "ids.txt"))  # a path may be text
     found = score_file(tmp_path / "answer.txt", tmp_path / "folder", asked)
     np.testing.assert_allclose(found.plausible["given"].films, 0.1 * np.arange(5)[:, None] + 0.01 * np.arange(4))
     assert sorted(name for of in found.scenes.names for name in of) == sorted(ids.split())

@@ -4,7 +4,7 @@ One settings class is at once the flags, the help text, the saved JSON and the P
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -59,6 +59,17 @@ class Settings(BaseModel):
     def unused(self) -> dict[str, str]:
         """Settings that change nothing beside others -> what these are, as they are typed, such as `--core.no-comm`."""
         return {}
+
+    def check_used(self, names: Container[str]) -> None:
+        """Refuse that settings of these names were given, whatever their value, if they change nothing beside others.
+
+        Raises:
+            ValueError: names the first.
+        """
+        for name, beside in self.unused.items():
+            flag = self.flag_prefix + check.flag(name).removeprefix("--")
+            must, got = f"be left out with {beside}", getattr(self, name)
+            check.require(name not in names, flag, must, got, "it changes nothing beside that")
 
     @classmethod
     def __pydantic_init_subclass__(cls, **settings: Any) -> None:

@@ -241,6 +241,11 @@ def test_a_penalty_is_above_0(penalty):
             probe(states, truth, penalty=penalty)
 
 
+def test_a_penalty_is_a_number():
+    with pytest.raises(TypeError, match=r"^penalty must be a number, got '1'; give one, or leave it out"):
+        probe_places(draw(B, T, D), draw(B, T, N, 2), penalty="1")
+
+
 @pytest.mark.parametrize("quarter", range(4))
 def test_each_quarter_of_the_fitted_clips_has_a_say_in_the_penalty(quarter):
     """In one of them states mean the opposite: by it alone the largest penalty is best, with which r2 is about 0."""

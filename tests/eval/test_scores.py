@@ -90,6 +90,11 @@ def test_a_protocol_can_ask_for_means_over_fewer_steps():
     assert made_up(protocol=asked).to_dict()["rows"]["model"]["bce"]["means"] == {"2": 10.5, "3": 107.0}
 
 
+def test_metrics_are_named_once():
+    with pytest.raises(ValueError, match=r"^--metrics must name each once, got mse twice; leave one out"):
+        Protocol(context=3, horizon=5, metrics=("mse", "f1", "mse"))
+
+
 def test_spans_are_in_their_order_and_each_once():
     assert Protocol(context=4, horizon=5, means=(5, 3, 1)).spans == (1, 3, 5)
 

@@ -100,6 +100,18 @@ def test_scores_of_what_is_not_finished_say_so(place, tmp_path):
     assert judged(place, str(half)).notes == (f"model is not finished: 1 of {asked} updates",)
 
 
+def test_runs_in_a_folder_of_seeds_that_were_not_trained_alike_are_told(place, tmp_path):
+    for name, source in (("seed-0", "seed-0"), ("seed-3", "other")):
+        shutil.copytree(place / source, tmp_path / name)
+    assert judged(tmp_path, "seed-0", "seed-3", data=str(place / "balls4.h5")).notes == ()
+    (tmp_path / "seeds.json").write_text('{"seeds": [0, 3]}')
+    scores = judged(tmp_path, "seed-0", "seed-3", data=str(place / "balls4.h5"))
+    assert scores.notes == ("seed-0 and seed-3 differ in more than the seed, so there is no mean over them",)
+    shutil.copytree(place / "seed-1", tmp_path / "seed-1")
+    alike = judged(tmp_path, "seed-0", "seed-1", data=str(place / "balls4.h5"))
+    assert (len(alike.seeds), alike.notes) == (1, ())
+
+
 def test_the_export_of_a_checkpoint_on_the_way_is_no_seed(place, tmp_path):
     last = export_run(place / "seed-1", tmp_path / "last.safetensors", checkpoint="last")
     scores = judged(place, "seed-0", str(last))

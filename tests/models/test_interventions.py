@@ -51,7 +51,7 @@ def test_a_core_addresses_its_rows_and_gives_out_what_belongs_to_a_state(core):
 @pytest.mark.parametrize("core", MODULAR)
 def test_doing_nothing_changes_nothing(core):
     untouched = rolled(model(core))
-    for what in ({"from_step": 2}, {"without": (0,), "from_step": HORIZON + 1}):
+    for what in ({"without": ()}, {"without": (0,), "from_step": HORIZON + 1}):
         torch.testing.assert_close(rolled(model(core), **what), untouched, rtol=0, atol=0)
 
 
@@ -66,7 +66,7 @@ def test_a_compiled_model_stays_as_it_is():
 
 
 def test_doing_nothing_is_possible_without_modules():
-    torch.testing.assert_close(rolled(model("gru"), from_step=2), rolled(model("gru")), rtol=0, atol=0)
+    torch.testing.assert_close(rolled(model("gru"), without=()), rolled(model("gru")), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize(("core", "layer"), [*((core, 0) for core in MODULAR), *((core, 1) for core in LAYERED)])
@@ -234,6 +234,7 @@ def test_a_core_without_modules_refuses(core):
             "--freeze must name no module of --without, got 1, 2; a",
         ),
         ("rims", {"without": (1,), "swap": ("0,1",)}, "--swap must name no module of --without, got 1; a"),
+        ("rims", {"from_step": 3}, "--from-step must be left out without an intervention, got 3; give --without,"),
         ("rims", {"from_step": 0}, "--from-step must be at least 1, got 0; the first frame that the model imagines"),
     ],
 )

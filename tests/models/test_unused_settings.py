@@ -12,7 +12,7 @@ from torch import nn
 from videopred.commands.training import train
 from videopred.flags import read
 from videopred.flags.model_flags import check_codec_used, with_model_flags
-from videopred.models import CODECS, CORES, DECODERS, build, build_core
+from videopred.models import CODECS, CORES, DECODERS, build, build_core, core_config
 from videopred.models.core import unroll
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import PredictorConfig
@@ -109,6 +109,13 @@ def test_another_value_changes_a_core_or_is_refused(name, switches):
             with pytest.raises(ValueError, match=r"^--core\..* must be left out with --core\..*; it changes nothing"):
                 read_flags(words)
     assert idle == set(usual.unused) - contradicting
+
+
+def test_a_setting_that_changes_nothing_is_refused_from_python_too():
+    message = r"^--core\.comm-heads must be left out with --core\.no-comm, got 2; it changes nothing beside that"
+    with pytest.raises(ValueError, match=message):
+        core_config("rims", comm=False, comm_heads=2)
+    assert not core_config("rims", comm=False).comm
 
 
 def predictor_numbers(config: PredictorConfig) -> list[torch.Tensor]:

@@ -107,6 +107,8 @@ def test_recipes_that_do_not_do(recipe, tmp_path):
         open_clips("sm-mnist-svg", tiny_training())
     with pytest.raises(FileNotFoundError, match=r"^DATA must be an existing file, got"):
         open_clips(tmp_path / "gone.json", tiny_training())
+    with pytest.raises(FileNotFoundError, match=r"a preset, got bals4 \(nothing there\); did you mean balls4\?"):
+        open_clips("bals4", tiny_training())
 
 
 # --- where they wait -----------------------------------------------------------------------------------------

@@ -149,6 +149,8 @@ def test_a_finished_run_says_so_only_to_who_watches(data, tmp_path, courses, cap
     (run / "run.json").write_text(json.dumps(noted | {"state": "finished"}))
     assert resume(run) == run
     assert capfd.readouterr().err == ""
+    with pytest.raises(ValueError, match=r"^--device must be one of auto, cpu, cuda, mps, got tpu; did you"):
+        resume(run, device="tpu")
     assert resume(run, progress=True) == run
     assert capfd.readouterr().err == f"{run} is finished, and left as it was\n"
     assert len(courses) == 1

@@ -158,6 +158,8 @@ def test_a_wrong_request_leaves_the_old_run(data, run, tmp_path):
         train(data, deep, tiny_training(), out=run, device="cpu", overwrite=True)
     with pytest.raises(ValueError, match=r"^--device must be one of auto, cpu, cuda, mps, got tpu; did you mean"):
         train(data, tiny_model(), tiny_training(), out=run, device="tpu", overwrite=True)
+    with pytest.raises(TypeError, match=r"^limit must be a TimeLimit, of several trainings, got '2s'; for one"):
+        train(data, tiny_model(), tiny_training(), out=run, limit="2s", overwrite=True)
     assert files_of(run) == before
 
 

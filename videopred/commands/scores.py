@@ -149,7 +149,6 @@ def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Pat
 def _check_metrics(metrics: tuple[str, ...]) -> None:
     for name in metrics:
         find_metric("--metrics", name)
-    check.each_once("--metrics", metrics)
 
 
 def _results(runs: list[Path], data: Path | None, films: GivenConfig) -> Path:

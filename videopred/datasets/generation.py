@@ -59,6 +59,7 @@ def generate(
             processes, or more than clips.
         FileExistsError: something is there and `overwrite` is false.
         FileNotFoundError: `mnist` lacks a file.
+        TypeError: an argument of another kind.
         OSError: a file cannot be written, or a worker died; nothing is left under its name.
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """

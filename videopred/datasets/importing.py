@@ -46,6 +46,7 @@ def import_films(
     Raises:
         FileNotFoundError, ValueError: see `read_films`; nothing is left under the file's name.
         FileExistsError: the file is there and `overwrite` is false.
+        TypeError: an argument of another kind.
         OSError: the file cannot be written.
     """
     out = check_path.as_path("--out", out)

@@ -42,6 +42,7 @@ def open_recipe(
         ValueError: unknown preset or part, no clips at all, a number that is negative or breaks scenes apart, or a
             recipe whose clips come from one stream.
         FileNotFoundError: `mnist` lacks a file.
+        TypeError: an argument of another kind.
     """
     return RecipeClips(recipe, clips, seed, None if mnist is None else check_path.as_path("mnist", mnist))
 

@@ -107,7 +107,12 @@ class PlausibilityScores:
         return write_answers(self.scenes.names, plausible.films, self.scenes.possible, plausible.margins)
 
     def save(
-        self, folder: Path, *, answers: Path | None = None, overwrite: bool = False, summaries: Iterable[Path] = ()
+        self,
+        folder: Path | str,
+        *,
+        answers: Path | str | None = None,
+        overwrite: bool = False,
+        summaries: Iterable[Path] = (),
     ) -> list[Path]:
         """Write plausibility.json, plausibility.csv, films.csv and surprise.npz, all or none, and return their paths.
 
@@ -121,13 +126,15 @@ class PlausibilityScores:
             FileExistsError: one is there and `overwrite` is false; then none is written.
             ValueError: answers are wanted, and the films have no names for them.
         """
+        folder = check_path.as_path("--out", folder)
         contents: dict[Path, bytes | str] = {
             folder / PLAUSIBILITY_FILES[0]: json_text(self.to_dict()),
             folder / PLAUSIBILITY_FILES[1]: self.to_csv(),
             folder / PLAUSIBILITY_FILES[2]: self.films_csv(),
         }
         if answers is not None:
-            contents[check_path.absent("--answers", answers, overwrite)] = self.answers()
+            path = check_path.as_path("--answers", answers)
+            contents[check_path.absent("--answers", path, overwrite)] = self.answers()
         if self.surprise is not None and self.differs is not None:
             arrays = {"surprise": self.surprise, "differs": self.differs, "films": np.array(self.scenes.names)}
             contents[folder / PLAUSIBILITY_FILES[3]] = array_bytes(arrays)

@@ -37,6 +37,11 @@ class PlausibilityConfig(Settings):
     seed: NonNegativeInt = 0
     """Random seed of the resamples."""
 
+    @field_validator("film_names", mode="before")
+    @classmethod
+    def _as_path(cls, given: Any) -> Any:
+        return Path(given) if isinstance(given, str) else given
+
     @field_validator("aggregates")
     @classmethod
     def _each_once(cls, aggregates: tuple[str, ...]) -> tuple[str, ...]:

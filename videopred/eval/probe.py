@@ -9,6 +9,7 @@ regression onto one number per class, the largest of which is the answer.
 """
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -215,4 +216,6 @@ def _check(states: np.ndarray, truth: np.ndarray, name: str, penalty: float | No
     require(len(states) > 1, "states", "be of two clips at least", len(states), "one half is fitted, the other scored")
     fix = "leave such clips out, or train again"
     require(bool(np.isfinite(states).all()), "states", "be finite", "others among them", fix)
+    number, fix = penalty is None or isinstance(penalty, Real), "give one, or leave it out"
+    require_kind(number, "penalty", "be a number", repr(penalty), fix)
     require(penalty is None or penalty > 0, "penalty", "be above 0", penalty, "leave it out to have one chosen")

@@ -44,6 +44,7 @@ class Protocol(Settings):
     def _goes_together(self) -> "Protocol":
         threshold_of(self.feedback)
         whole_number("--samples", self.samples, 1, "1 asks for a single film of each clip")
+        each_once("--metrics", self.metrics)
         each_once("--means", self.means)
         for steps in self.means:
             must = f"be between 1 and {self.horizon}, the frames predicted"

@@ -103,11 +103,7 @@ def _check_once(given: Mapping[str, Any], words: Sequence[str]) -> None:
 def _check_used(given: Mapping[str, Any], words: Sequence[str]) -> None:
     """Refuse a flag that changes nothing beside others, whatever its value."""
     for settings in (value for value in given.values() if isinstance(value, Settings)):
-        names = given_names(settings.flag_prefix, words)
-        for name, beside in settings.unused.items():
-            flag = settings.flag_prefix + check.flag(name).removeprefix("--")
-            must, got = f"be left out with {beside}", getattr(settings, name)
-            check.require(name not in names, flag, must, got, "it changes nothing beside that")
+        settings.check_used(given_names(settings.flag_prefix, words))
 
 
 def _check_given(command: Callable[..., None], given: Mapping[str, Any], words: Sequence[str]) -> None:

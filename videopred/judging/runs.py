@@ -13,7 +13,7 @@ from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.judging.baselines import BASELINES
 from videopred.judging.evaluating import evaluate_protocol
-from videopred.run_files import SUMMARY, last_name, run_name
+from videopred.run_files import SUMMARY, is_seed_folder, last_name, run_name
 from videopred.runs import how_far, run_stamp
 from videopred.weights import read_header
 
@@ -52,8 +52,9 @@ def evaluate_runs(
     predictors = {name: load_run(run, where) for name, run in named.items()}
     scores = evaluate_protocol(predictors, file, protocol, **options)
     unfinished = [f"{name} is not finished: {far}" for name, run in named.items() if (far := how_far(run))]
-    notes = (*scores.notes, *unfinished, *_notes_on_seen_clips(named, scores))
-    return replace(scores, seeds=_seeds(named), stamps=stamps, notes=notes)
+    seeds = _seeds(named)
+    notes = (*scores.notes, *unfinished, *_notes_on_seen_clips(named, scores), *_notes_on_unlike_seeds(named, seeds))
+    return replace(scores, seeds=seeds, stamps=stamps, notes=notes)
 
 
 def _notes_on_seen_clips(runs: Mapping[str, Path], scores: Scores) -> list[str]:
@@ -67,6 +68,17 @@ def _notes_on_seen_clips(runs: Mapping[str, Path], scores: Scores) -> list[str]:
     data = {name: run_settings(run).data for name, run in runs.items()}
     seen = [name for name, of in data.items() if of is not None and of.sha256 == scores.fingerprint]
     return [f"{' and '.join(seen)} {how} this part: scores on others may be worse"] if seen else []
+
+
+def _notes_on_unlike_seeds(runs: Mapping[str, Path], seeds: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """That runs in a folder of seeds were not trained alike, as when one was put there or replaced by hand."""
+    folders: defaultdict[Path, set[str]] = defaultdict(set)
+    for name, run in runs.items():
+        if is_seed_folder(run.name) and (run.resolve().parent / SUMMARY).is_file():
+            folders[run.resolve().parent].add(name)
+    unlike = [names for names in folders.values() if len(names) > 1 and not any(map(names.issubset, seeds.values()))]
+    why = "differ in more than the seed, so there is no mean over them"
+    return [f"{' and '.join(sorted(names))} {why}" for names in unlike]
 
 
 def row_names(runs: Sequence[Path]) -> list[str]:

@@ -53,25 +53,28 @@ def core_config(name: str, **changes: Any) -> CoreConfig:
     """The settings of a core.
 
     Args:
-        name: one of CORES or PRESETS, or MODULE:CLASS for a core of one's own.
+        name: one of CORES or PRESETS, or MODULE:CLASS for a core of one's own. Of a preset it is the core alone: how it
+            learns is `videopred.models.presets.PRESETS[name].training`.
         changes: values that differ from its defaults.
 
     Raises:
-        ValueError: no core has that name, or it does not have such a setting. TypeError: that is no name. Of a core of
-            one's own, see `videopred.models.own.own_settings`.
+        ValueError: no core has that name, or it does not have such a setting, or that one changes nothing beside
+            others. TypeError: that is no name. Of a core of one's own, see `videopred.models.own.own_settings`.
     """
     fix = f"give one of {', '.join(CORES)}, or MODULE:CLASS for your own"
     check.require_kind(isinstance(name, str), "core", "be a name", repr(name), fix)
     if ":" in name:
         from videopred.models.own import own_settings
 
-        config = OwnConfig(source=name, settings=changes)
-        own_settings(config)  # a class says itself what can be set
-        return config
+        own = OwnConfig(source=name, settings=changes)
+        own_settings(own)  # a class says itself what can be set
+        return own
     if name in PRESETS:
-        return cast(CoreConfig, PRESETS[name].core.changed(**changes))
-    kind = CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0]
-    return cast(CoreConfig, kind(**changes))
+        config = PRESETS[name].core.changed(**changes)
+    else:
+        config = CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0](**changes)
+    config.check_used(changes)
+    return cast(CoreConfig, config)
 
 
 def name_of_core(config: CoreSettings) -> str:

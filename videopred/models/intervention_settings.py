@@ -52,6 +52,9 @@ class Intervention(Settings):
             both = sorted(others & set(self.without))
             fix = "a silenced module has no state to keep or to exchange"
             require(not both, flag, "name no module of --without", ", ".join(map(str, both)), fix)
+        fix = "give --without, --freeze, --swap or --schema"
+        fits = self.from_step == 1 or not self.idle
+        require(fits, "--from-step", "be left out without an intervention", self.from_step, fix)
         return self
 
     @property
@@ -78,13 +81,10 @@ class Intervention(Settings):
         return not self.changes
 
     def check_beginning(self, horizon: int) -> None:
-        """Refuse a beginning of nothing, or behind so many steps of a rollout.
+        """Refuse a beginning behind so many steps of a rollout.
 
         Raises:
             ValueError: it is one.
         """
-        fix = "give --without, --freeze, --swap or --schema"
-        fits = self.from_step == 1 or not self.idle
-        require(fits, "--from-step", "be left out without an intervention", self.from_step, fix)
         must = f"be at most {horizon}, the steps of the rollout"
         require(self.from_step <= horizon, "--from-step", must, self.from_step, "lower it")

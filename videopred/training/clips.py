@@ -9,6 +9,7 @@ from torch import Tensor
 
 from videopred import check, check_path
 from videopred.datasets import DATASETS, open_dataset, read_recipe
+from videopred.datasets.advice import how_to_make
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.loader import MEMORY_LIMIT, FilmDataset
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
@@ -16,6 +17,7 @@ from videopred.datasets.settings import DatasetSettings
 from videopred.device import my_device
 from videopred.interrupt import HeldInterrupt
 from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.spelling import nearest_path
 
 _EVERYTHING = 2**63  # bytes
 _AT_ONCE = 256  # clips that are read in one go on their way to the device
@@ -150,6 +152,9 @@ def open_clips(data: Path | str, training: TrainingConfig, *, preset: bool = Fal
     elif str(data) in DATASETS and (preset or not path.exists()):
         recipe = str(data)
     if recipe is None:
+        if not path.suffix and not path.exists():
+            near = nearest_path(path, DATASETS)
+            raise check_path.not_found_error("DATA", "be a data file or a preset", path, how_to_make(path), near)
         return open_dataset(path)
     counts = {"train": training.updates * training.batch_size, "validation": training.validation_clips_made}
     with check.named({"recipe": "DATA"}):

@@ -84,7 +84,8 @@ def train(
         compute: where it computes; None takes the defaults.
         watch: what is shown meanwhile; None takes the defaults.
         out: the run folder; None is models/<data>-<core>.
-        init_from: run or export of the same model whose weights are the first; None draws them.
+        init_from: run or export whose weights are the first, of the same model, which is `load_run(init_from).config`;
+            None draws them.
         experiment: the experiment that it is a run of, which its settings name; None if it is of none.
         device: cpu, cuda, cuda:1, mps or auto, which is the first CUDA device if there is one, else the CPU.
         overwrite: replace a run that is there already; it goes when the new one has saved its first checkpoint.
@@ -101,6 +102,7 @@ def train(
     fix = "give that of a file or folder of clips or of a recipe's JSON file, or a preset"
     path = check_path.as_path("DATA", data, fix)  # clips that are open cannot be found again to resume the run
     out = None if out is None else check_path.as_path("--out", out)
+    _check_limit(limit)
     how = _checked(model, training, compute, watch, device)
     folder = RunFolder(out or usual_folder(path, how.model))
     folder.mend()  # it may be the run that gives its weights
@@ -248,6 +250,8 @@ def resume(
     """
     run = check_path.as_path("RUN", run)
     _check_kinds(model, training, compute, watch)
+    _check_limit(limit)
+    pick_device(device)  # refuses one that is not there, also where nothing is left to learn
     config, record = read_settings(run)
     check_same(config, model, training)
     config = config.model_copy(update={"compute": compute or config.compute, "watch": watch or config.watch})
@@ -297,6 +301,13 @@ def _check_kinds(
     ):
         if value is not None:
             check.require_instance(name, value, kind)
+
+
+def _check_limit(limit: TimeLimit | None) -> None:
+    """Refuse a time as it is typed."""
+    fix = "for one training, give compute=videopred.ComputeConfig(time_limit=…)"
+    fits = limit is None or isinstance(limit, TimeLimit)
+    check.require_kind(fits, "limit", "be a TimeLimit, of several trainings", repr(limit), fix)
 
 
 def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
