@@ -221,3 +221,16 @@ def arguments() -> tuple[Tensor, ...]:
     places = TRUE.positions[:, 0]
     film = film_of(torch.cat([TRUE.positions[:1], TRUE.positions[[0, 2]] + 1.5]))
     return film, places, TRUE.positions[:, 1] - places, TRUE.radius, NOTHING_COVERS
+
+
+def test_a_clip_is_followed_as_it_is_alone():
+    """Balls that jump anywhere: in some clips two share the pixels of one, in others places take long to settle."""
+    random = torch.Generator().manual_seed(0)
+    places = torch.rand((6, 5, BALLS, 2), generator=random).double() * torch.tensor([29, 19]) + 7
+    radius, still, bare = RADIUS.expand(6, -1), torch.zeros(6, BALLS, 2), torch.zeros(6, dtype=torch.bool)
+    given = drawn(places, radius).film, places[:, 0], still, radius, bare
+    whole = track(*given)
+    for clip in range(6):
+        alone = track(*(one[clip : clip + 1] for one in given))
+        torch.testing.assert_close(whole.positions[clip], alone.positions[0], rtol=0, atol=0, equal_nan=True)
+        assert torch.equal(whole.masks[clip], alone.masks[0])

@@ -62,6 +62,10 @@ class Pixels:
         """(P, 2) px: x and y of their centres."""
         return np.stack([self.column, self.row], -1) + 0.5
 
+    def some(self, which: np.ndarray) -> "Pixels":
+        """A copy of some of them, (P,) bool."""
+        return Pixels(self.clip[which], self.row[which], self.column[which], self.owner[which])
+
 
 def lit_pixels(lit: np.ndarray) -> Pixels:
     """The pixels of a frame (B, H, W) bool that are lit; they belong to none yet."""

@@ -94,9 +94,13 @@ def _follow(tracks: Tracks, pixels: Pixels) -> None:
     wanted, before = tracks.known & tracks.found, tracks.place.copy()
     area = settle(tracks, pixels, wanted)
     idle = given_up(tracks, area, wanted)
-    if idle.any():
+    if idle.any():  # in their clips alone, as more rounds would move objects of others, too
         wanted &= ~idle
-        area = settle(tracks, pixels, wanted)
+        again = idle.any(1)
+        mine = again[pixels.clip]
+        theirs = pixels.some(mine)
+        area = np.where(again[:, None], settle(tracks, theirs, wanted & again[:, None]), area)
+        pixels.owner[mine] = theirs.owner
     tracks.found = wanted & large_enough(area, tracks.radius)
     let_go(tracks, pixels)
     uncover(tracks, pixels, before, area, tracks.found)
@@ -109,7 +113,7 @@ def _find_again(tracks: Tracks, pixels: Pixels) -> None:
         return
     before = tracks.place.copy()
     left = pixels.owner < 0
-    rest = Pixels(pixels.clip[left], pixels.row[left], pixels.column[left], pixels.owner[left])
+    rest = pixels.some(left)
     area = settle(tracks, rest, lost)
     again = lost & large_enough(area, tracks.radius)
     tracks.found |= again
