@@ -45,7 +45,10 @@ LOOKS_KEY = "videopred_looks"
 
 BEST, LAST = "best.ckpt", "last.ckpt"
 
-_OTHERS = "delete it before `videopred train --resume`, or use another by `videopred export RUN --checkpoint NAME`"
+_OTHERS = (
+    "delete it before `videopred train --resume` of a run that is not finished, or use another by "
+    "`videopred export RUN --checkpoint NAME`"
+)
 
 
 class DataRecord(Settings):

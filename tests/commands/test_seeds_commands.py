@@ -106,6 +106,30 @@ def test_runs_of_seeds_are_exported_one_by_one_all_or_none(seeds, monkeypatch, t
     assert not files[0].exists()
 
 
+def test_an_export_that_fails_behind_others_tells_of_those(seeds, monkeypatch, tmp_path, capfd):
+    shutil.copytree(seeds / "models/gru", tmp_path / "gru")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gru/seed-1/checkpoints/best.ckpt").write_bytes(b"nothing")
+    assert run("export gru") == 1
+    printed = capfd.readouterr()
+    assert printed.out == "wrote gru/seed-0.safetensors\n"
+    assert "seed-1/checkpoints/best.ckpt must be a whole checkpoint" in printed.err
+
+
+def test_scores_of_seeds_of_which_one_was_trained_again_are_not_theirs(seeds, monkeypatch, tmp_path, capfd):
+    """Exports beside the runs are still of the training that is gone."""
+    for name in ("models", "eval"):
+        shutil.copytree(seeds / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    assert run("export models/gru") == 0
+    assert run("compare models/gru") == 0
+    record = json.loads(Path("models/gru/seed-1/run.json").read_text())
+    Path("models/gru/seed-1/run.json").write_text(json.dumps(record | {"started": "2026-01-02T03:04:05+00:00"}))
+    capfd.readouterr()
+    assert run("compare models/gru --overwrite") == 2
+    assert "SCORES must have scores, got models/gru, of which nothing is in eval/gru; sc" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("words", ["evaluate {} two.h5", "plausibility {} two.h5", "report {}", "export {}"])
 def test_a_seed_that_was_not_trained_is_named(seeds, tmp_path, monkeypatch, capfd, words):
     monkeypatch.chdir(seeds)

@@ -17,7 +17,7 @@ from slow_proofs import slow
 from tiny_runs import tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, load, stderr_unread, weights
 
-from videopred.check import FailedError
+from videopred.check import FailedError, FaultyFileError
 from videopred.checkpoint import ExperimentRecord
 from videopred.files import write_json
 from videopred.settings import ComputeConfig, WatchConfig
@@ -299,8 +299,16 @@ def test_a_summary_needs_no_best_checkpoint(data, tmp_path):
     assert (summary["validation"]["2"], summary["mean"], summary["deviation"]) == (None, None, None)
     assert summary["validation"]["1"] == json.loads(before)["validation"]["1"]
     last.unlink()
-    with pytest.raises(FileNotFoundError, match=rf"^the last checkpoint must be an existing file, got {last} .*; put"):
+    with pytest.raises(FaultyFileError, match=rf"^{last} must be there, as the lowest validation loss of that seed is"):
         resume_seeds(out, device="cpu")
+
+
+def test_a_summary_needs_no_last_checkpoint_either(data, tmp_path):
+    """Who is short of room may delete it once a run is finished; the best knows what was the lowest."""
+    out = train_seeds(data, (1, 2), tiny_model(), tiny_training(), out=tmp_path / "runs", device="cpu")
+    before = (out / "seeds.json").read_text()
+    (out / "seed-1" / "checkpoints" / "last.ckpt").unlink()
+    assert (resume_seeds(out, device="cpu") / "seeds.json").read_text() == before
 
 
 def test_seeds_that_have_not_begun_learn_from_clips_that_were_moved(data, tmp_path):

@@ -12,7 +12,7 @@ from videopred.commands import terminal
 from videopred.commands.naming import read_names
 from videopred.commands.opening import each_run
 from videopred.commands.options import Json, Means, Overwrite, out_flag
-from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in
+from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in, stamps_in
 from videopred.run_files import looks_like_run, run_name
 from videopred.spelling import nearest, nearest_path, nearest_run
 from videopred.systems import shell_quoted
@@ -149,7 +149,8 @@ def _not_scored(run: Path, there: Sequence[str], missing: Sequence[str], offered
     from videopred.runs import run_stamp
 
     named = {run_name(one): run_stamp(one) for one in each_run([run])}
-    files = [file for file in score_files(Path("eval")) if file.rows_of(named) and len(file.rows) > 1]
+    several = [file for file in score_files(Path("eval")) if len(file.rows) > 1]
+    files = [file for file in several if len(file.rows_of(named)) == len(named)]
     among = [file.path.parent for file in files if not missing or file.data in missing]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
     fix = f"score it with `{typed_command(('evaluate', str(run), 'DATA'))}`, or name {folder}"
@@ -164,8 +165,10 @@ def _scored_on(run: Path) -> list[str]:
     """Names of the data on which a run, or those of a folder of seeds, were scored by themselves."""
     from videopred.runs import run_stamp
 
-    stamps = [told for one in (run, *run.glob("seed-*")) if (told := run_stamp(one))]
-    return [file.parent.name for file in scores_in(_results(run), stamps)]
+    runs = [run, *(one for one in run.glob("seed-*") if one.is_dir())]  # exports beside them may be of older ones
+    stamps = {told for one in runs if (told := run_stamp(one))}
+    said = {file.parent.name: stamps_in(file) for file in scores_in(_results(run))}
+    return [name for name, scored in said.items() if not scored or scored >= stamps]
 
 
 def _results(run: Path) -> Path:

@@ -69,14 +69,17 @@ def export(
         for suffix in (".md", ".gif") if card else ():
             check_path.absent("--out", file.with_suffix(suffix), overwrite)
     made: list[Path] = []
-    for run in each:
-        if card:
-            from videopred.export.with_card import export_with_card
+    try:
+        for run in each:
+            if card:
+                from videopred.export.with_card import export_with_card
 
-            made += export_with_card(run, out, data=data, results=scores, half=half, overwrite=overwrite)
-        else:
-            made.append(export_run(run, out, checkpoint=checkpoint, half=half, overwrite=overwrite))
-    terminal.print_files(made, json_)
+                made += export_with_card(run, out, data=data, results=scores, half=half, overwrite=overwrite)
+            else:
+                made.append(export_run(run, out, checkpoint=checkpoint, half=half, overwrite=overwrite))
+    finally:  # of several, one may fail when others are there
+        if made:
+            terminal.print_files(made, json_)
 
 
 def report(

@@ -96,7 +96,7 @@ def _follow(tracks: Tracks, pixels: Pixels) -> None:
     idle = given_up(tracks, area, wanted)
     if idle.any():  # in their clips alone, as more rounds would move objects of others, too
         wanted &= ~idle
-        again = idle.any(1)
+        again = np.any(idle, axis=1)
         mine = again[pixels.clip]
         theirs = pixels.some(mine)
         area = np.where(again[:, None], settle(tracks, theirs, wanted & again[:, None]), area)

@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from videopred import check, check_path
+from videopred import check
 from videopred.amounts import counted
-from videopred.checkpoint import LAST, LOOKS_KEY, whole_checkpoint
+from videopred.checkpoint import BEST, LAST, LOOKS_KEY, whole_checkpoint
 from videopred.files import folders_of, told_of, write_bytes, write_json
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import LOCK, SETTINGS, SUMMARY
@@ -234,6 +234,15 @@ def _resume_held(out: Path, seeds: Sequence[int], training: TrainingConfig | Non
     return _one_by_one(out, seeds, how["limit"], learn, lambda: True)
 
 
+def _lowest(run: Path) -> float:
+    """The lowest validation loss of a run, as its last checkpoint has it, or its best where that one was deleted."""
+    last, best = (run / "checkpoints" / name for name in (LAST, BEST))
+    kept, fix = best if best.exists() and not last.exists() else last, "put it back"
+    must = "be there, as the lowest validation loss of that seed is read from it"
+    check.require_sound(kept.is_file(), str(kept), must, "nothing", fix)
+    return float(whole_checkpoint(kept)[LOOKS_KEY]["lowest"])
+
+
 def _summed_up(out: Path, seeds: Sequence[int]) -> Path:
     """Write what the runs reached: lowest validation losses, their mean and standard deviation.
 
@@ -241,9 +250,7 @@ def _summed_up(out: Path, seeds: Sequence[int]) -> Path:
     """
     lowest: dict[str, float | None] = {}
     for seed in seeds:
-        last = run_of(out, seed) / "checkpoints" / LAST
-        fix = "put it back, as the lowest validation loss of that seed is read from it"
-        seen = whole_checkpoint(check_path.existing_file("the last checkpoint", last, fix))[LOOKS_KEY]["lowest"]
+        seen = _lowest(run_of(out, seed))
         lowest[str(seed)] = seen if math.isfinite(seen) else None
     values = [value for value in lowest.values() if value is not None]
     complete = len(values) == len(seeds)
