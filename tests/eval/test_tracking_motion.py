@@ -8,7 +8,7 @@ from made_up_objects import HEIGHT, WIDTH, drawn
 from test_tracking import assert_near, film_of, tracked
 from torch import Tensor
 
-from videopred.eval.tracking import UNEXPECTED
+from videopred.eval.tracking import UNEXPECTED, track
 
 
 def along(*xs: float, y: float = 16.5) -> Tensor:
@@ -224,3 +224,29 @@ def test_of_two_that_share_a_disc_one_is_given_up_however_many_pixels_it_has():
     film = torch.cat([film_of(positions, sizes[0])[:, :2], alone[:, 2:]], 1)
     assert alone[0, 0].sum() == 21
     assert tracked(film, drawn(positions, sizes)).seen[0].sum(-1).tolist() == [2, 2, 1, 1, 1, 1]
+
+
+def jumping(covered: bool) -> tuple[Tensor, ...]:
+    """What `track` is given of equal balls that turn up anywhere in each frame, where they were thought to rest."""
+    random = torch.Generator().manual_seed(2)
+    places = torch.rand((30, 7, 5, 2), generator=random).double() * torch.tensor([WIDTH - 7, HEIGHT - 7]) + 3.5
+    radius = torch.full((30, 5), 3.0).double()
+    film = drawn(places, radius).film
+    return film, places[:, 0], torch.zeros(30, 5, 2), radius, torch.full((30,), covered)
+
+
+@pytest.mark.parametrize("covered", [False, True])
+def test_upside_down_is_as_good_as_upright(covered):
+    film, places, *rest = jumping(covered)
+    upright = track(film, places, *rest).positions
+    turned = track(film.flip(-2), places * torch.tensor([1, -1]) + torch.tensor([0, HEIGHT]), *rest).positions
+    turned[..., 1] = HEIGHT - turned[..., 1]
+    torch.testing.assert_close(turned[:, :, :5], upright[:, :, :5], rtol=0, atol=0.01, equal_nan=True)
+
+
+@pytest.mark.parametrize("covered", [False, True])
+def test_the_order_of_the_true_objects_tells_nothing(covered):
+    film, places, *rest = jumping(covered)
+    order = [2, 4, 0, 3, 1]
+    found, other = (track(film, some, *rest).positions[:, :, :5] for some in (places, places[:, order]))
+    torch.testing.assert_close(other, found[:, :, order], rtol=0, atol=0, equal_nan=True)

@@ -131,16 +131,17 @@ def uncover(tracks: Tracks, pixels: Pixels, before: np.ndarray, area: np.ndarray
     tracks.place = centre.reshape(tracks.place.shape)
 
 
-def given_up(tracks: Tracks, area: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Objects (B, M) bool to give up: of two whose pixels are enough for one disc only, the one that has fewer."""
+def given_up(tracks: Tracks, before: np.ndarray, area: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Objects (B, M) bool to give up: of two whose pixels are enough for one disc only, the one that has fewer; of two
+    that have as many for their size, the one that is farther from where it was expected, (B, M, 2) px."""
     size, place = tracks.radius, tracks.place
     apart = np.linalg.norm(place[:, :, None] - place[:, None], axis=-1)
     near = apart < (size[:, :, None] + size[:, None]) / 2
     enough = 1.5 * np.pi * np.maximum(size[:, :, None], size[:, None]) ** 2
     for_one = area[:, :, None] + area[:, None] < enough
-    order = np.arange(size.shape[1])
-    share = area / np.maximum(size, 1e-9) ** 2
-    less = (share[:, :, None] < share[:, None]) | ((share[:, :, None] == share[:, None]) & (order[:, None] > order))
+    share, strayed = area / np.maximum(size, 1e-9) ** 2, np.linalg.norm(place - before, axis=-1)
+    rank = np.lexsort((strayed, -share)).argsort(-1)
+    less = rank[:, :, None] > rank[:, None]
     both = wanted[:, :, None] & wanted[:, None] & (area[:, :, None] > 0) & (area[:, None] > 0)
     return (near & for_one & less & both).any(2)
 

@@ -93,13 +93,13 @@ def _follow(tracks: Tracks, pixels: Pixels) -> None:
     """Move the objects that were found in the frame before to their pixels, in place."""
     wanted, before = tracks.known & tracks.found, tracks.place.copy()
     area = settle(tracks, pixels, wanted)
-    idle = given_up(tracks, area, wanted)
+    idle = given_up(tracks, before, area, wanted)
     if idle.any():  # in their clips alone, as more rounds would move objects of others, too
         wanted &= ~idle
         again = np.any(idle, axis=1)
         mine = again[pixels.clip]
         theirs = pixels.some(mine)
-        area = np.where(again[:, None], settle(tracks, theirs, wanted & again[:, None]), area)
+        area = np.where(again[:, None], settle(tracks, theirs, wanted), area)
         pixels.owner[mine] = theirs.owner
     tracks.found = wanted & large_enough(area, tracks.radius)
     let_go(tracks, pixels)
@@ -138,7 +138,7 @@ def _find_new(tracks: Tracks, pixels: Pixels, shape: tuple[int, ...]) -> None:
     patch = ndimage.label(rest, _IN_PLANE)[0][cells]
     sizes = np.bincount(patch)
     area, behind = np.zeros(tracks.found.shape), tracks.place.copy()
-    for number in range(1, len(sizes)):
+    for number in _nearest_first(tracks, pixels, left, patch):
         mine = left[patch == number]
         clip, places = pixels.clip[mine[0]], pixels.place[mine]
         if sizes[number] < least[clip]:
@@ -149,6 +149,16 @@ def _find_new(tracks: Tracks, pixels: Pixels, shape: tuple[int, ...]) -> None:
             area[clip, chosen] = sizes[number]
             behind[clip, chosen] = _far_behind(places, tracks.seen[clip, chosen])
     uncover(tracks, pixels, behind, area, area > 0)
+
+
+def _nearest_first(tracks: Tracks, pixels: Pixels, left: np.ndarray, patch: np.ndarray) -> np.ndarray:
+    """Numbers of patches, those nearest to a lost object of their clip first, wherever in the frame they are."""
+    numbers, first, sizes = np.unique(patch, return_index=True, return_counts=True)
+    total = np.stack([np.bincount(patch, pixels.place[left, axis])[numbers] for axis in range(2)], -1)
+    clip = pixels.clip[left[first]]
+    apart = np.linalg.norm(tracks.place[clip] - (total / sizes[:, None])[:, None], axis=-1)  # (patches, M)
+    lost = tracks.known[clip] & ~tracks.found[clip]
+    return numbers[np.argsort(np.where(lost, apart, np.inf).min(1), kind="stable")]
 
 
 def _newcomer(tracks: Tracks, clip: int, places: np.ndarray) -> int | None:
