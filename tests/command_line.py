@@ -55,7 +55,7 @@ def unasked(err: str) -> str:
     return "".join(line for line in err.splitlines(keepends=True) if not _LOGGED.match(line))
 
 
-_LOGGED = re.compile(r".* on cpu: .*\d+ updates?$|update \d+: validation_\w+ |finished$|[\d,]+ parameters, ")
+_LOGGED = re.compile(r".* on cpu: .*\d updates?$|update [\d,]+: validation_\w+ |finished$|[\d,]+ parameters, ")
 
 
 def written(out: str) -> list[Path]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from videopred.amounts import counted, duration, number_told, parts_told, size
+from videopred.amounts import counted, duration, four_digits, number_told, parts_told, size
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,14 @@ def test_bytes_are_told_in_the_largest_unit_that_fits(count, told):
 )
 def test_a_number_is_told_so_that_it_is_not_taken_for_a_whole_one(value, told):
     assert number_told(value) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(0.0123456, "0.01235"), (174.964, "175"), (9999.4, "9999"), (9999.6, "10000"), (-24680.4, "-24680"), (0.0, "0")],
+)
+def test_a_large_number_keeps_all_its_digits(value, told):
+    assert four_digits(value) == told
 
 
 def test_one_is_singular_and_thousands_are_set_apart():

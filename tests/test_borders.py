@@ -113,7 +113,7 @@ ROOMS: dict[str, set[str]] = {
     "commands": SHARED
     | {"flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"pictures", "preview", "cards", "bench", "commands", "experiments", "export", "plots", "runs"}
-    | {"command_lines", "processes", "spelling", "surprise", "report", "doctor"}
+    | {"command_lines", "differing", "processes", "spelling", "surprise", "report", "doctor"}
     | {"cli"},  # a figure of a paper is made by commands
     "cli": SHARED | {"flags", "datasets", "commands", "user_errors"},
     "__main__": {"cli"},

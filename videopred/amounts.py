@@ -15,6 +15,11 @@ def number_told(value: float) -> str:
     return short if float(short) == value or not float(short).is_integer() else repr(float(value))
 
 
+def four_digits(value: float) -> str:
+    """A number in four digits, or in all before its point if it has more: 0.01234, 12345."""
+    return f"{value:.4g}" if abs(value) < 9999.5 else f"{value:.0f}"
+
+
 def parts_told(clips: Mapping[str, int]) -> str:
     """How many clips each part has: 2,000 train, 200 test."""
     return ", ".join(f"{count:,} {part}" for part, count in clips.items())

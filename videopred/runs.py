@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check, check_path
-from videopred.amounts import duration
+from videopred.amounts import duration, four_digits
 from videopred.differing import differing
 from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.text import aligned_lines
@@ -84,7 +84,7 @@ def how_far(run: Path) -> str | None:
             done = updates_saved(record)
         done, asked = done or 0, settings["training"]["updates"]
         on_the_way = record.get("checkpoint", "last") != "last" and done < asked
-        return None if record["state"] == "finished" and not on_the_way else f"{done} of {asked} updates"
+        return None if record["state"] == "finished" and not on_the_way else f"{done:,} of {asked:,} updates"
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -145,9 +145,8 @@ def _lines(run: Run) -> Iterator[tuple[str, ...]]:
     losses = [_loss(run.loss), _loss(run.validation)]
     losses[0] = f"{run.kind_of_loss} {losses[0]}" if losses[0] and run.kind_of_loss else losses[0]
     times = ["" if time is None else duration(time) for time in (run.seconds, run.cpu_seconds, run.idle)]
-    said = [
-        f"{data}: {', '.join(f'{name} {value:.4g}' for name, value in of.items())}" for data, of in run.scores.items()
-    ]
+    scores = {data: [f"{name} {four_digits(value)}" for name, value in of.items()] for data, of in run.scores.items()}
+    said = [f"{data}: {', '.join(of)}" for data, of in scores.items()]
     first, *others = said or [run.problem]
     yield run.path, run.state, updates, *losses, *times, first
     yield from (("",) * 8 + (other,) for other in others)

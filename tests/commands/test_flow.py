@@ -232,6 +232,7 @@ def test_inspect_says_what_is_in_a_file(place, tmp_path, capfd):
     assert written(out) == [tmp_path / "p.gif"]
     for fact in ("balls4", "height", str(HEIGHT), "width", str(WIDTH), "binary", "validation"):
         assert fact in out
+    assert re.search(r"recipe\.walls +yes\n", out)
     assert err == ""
     assert iio.imread(tmp_path / "p.gif").shape[-1] == 3
 

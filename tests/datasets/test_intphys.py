@@ -194,6 +194,13 @@ def test_dev_goes_before_test(intphys_films, intphys_copy):
     assert found.found["left_out"] == left_out
 
 
+def test_scenes_that_get_other_numbers_are_told(intphys_copy):
+    assert "scenes" not in read_intphys(intphys_copy).found
+    (intphys_copy / "dev" / "O1" / "0001").rename(intphys_copy / "dev" / "O1" / "0003")
+    told = "counted anew in each block, as numbers are missing among their folders"
+    assert read_intphys(intphys_copy).found["scenes"] == told
+
+
 def test_pictures_are_brought_to_another_size(intphys_films):
     record = read_intphys(intphys_films["labelled"], ImportConfig(height=13, width=57)).record("test", 2)
     ours = in_their_order(clips_of_ours())[2]

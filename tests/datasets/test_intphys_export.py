@@ -23,6 +23,18 @@ def test_a_part_is_written_alone(tmp_path):
     assert read_intphys(folder).parts == {"validation": 2}
 
 
+def test_films_of_a_scene_lie_together_whatever_their_order_in_the_file(tmp_path, monkeypatch):
+    ours = clips_of_ours()
+    plain = export_intphys(ours, tmp_path / "plain", part="test")
+    read, clip, last = ours.read, ours.clip, ours.count("test") - 1
+    monkeypatch.setattr(ours, "read", lambda *what: read(*what)[::-1], raising=False)  # labels are asked for as a whole
+    monkeypatch.setattr(ours, "clip", lambda part, index: clip(part, last - index), raising=False)
+    turned = export_intphys(ours, tmp_path / "turned", part="test")
+    for film in range(1, 5):
+        place = "dev/O1/0001/{}/scene/scene_01.png"
+        assert (turned / place.format(film)).read_bytes() == (plain / place.format(5 - film)).read_bytes()
+
+
 def test_an_empty_folder_is_taken(tmp_path):
     export_intphys(clips_of_ours(), tmp_path, part="validation")
     assert [path.name for path in tmp_path.iterdir()] == ["validation"]

@@ -44,6 +44,12 @@ def file_of(path: Path) -> Path:
     return max(path.iterdir()) if path.is_dir() else path
 
 
+def test_a_single_clip_is_told_as_one(tmp_path):
+    verdict = proved(generate("balls4", {"test": 1}, seed=3, out=tmp_path, recipe=small("balls4")))
+    assert verdict.proved["addresses"] == "the clip is at its own address, with its own seed"
+    assert verdict.proved["parts"] == "there is but one clip"
+
+
 @pytest.mark.parametrize("name", DATASETS)
 def test_every_sound_set_is_proved_in_full(name, tmp_path):
     path = generate(name, {"train": 5, "test": 8}, seed=3, out=tmp_path, recipe=small(name))

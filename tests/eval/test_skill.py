@@ -31,5 +31,9 @@ def test_of_a_value_that_is_not_known_neither_is_the_skill():
         assert np.isnan(found).tolist() == [True, False]
 
 
+def test_no_skill_has_no_sign():
+    assert not np.signbit(skill(np.array([0.5]), np.array([0.5]), make_metric("mse"))).any()
+
+
 def test_beside_a_perfect_trivial_prediction_there_is_nothing_to_win():
     np.testing.assert_array_equal(skill(np.array([1, 0.9]), np.array([1, 1]), make_metric("f1")), [0, -np.inf])

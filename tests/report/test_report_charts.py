@@ -74,6 +74,15 @@ def test_ticks_between_large_numbers_differ():
     """Of a loss between 1663 and 1665 three were 1,664."""
     up = labels(line_chart("a", {"b": Line((0, 1), (1663.2, 1664.9))}, "step"))[:5]
     assert up == ["1,663", "1,663.5", "1,664", "1,664.5", "1,665"]
+    up = labels(line_chart("a", {"b": Line((0, 1), (164.0001, 164.0002))}, "step"))[:6]
+    assert len({*up}) == 6
+
+
+def test_long_numbers_are_set_closer():
+    """As the place to the left of a chart would cut off their first digits."""
+    short, long = (line_chart("a", {"b": Line((0, 1), (high / 1.4, high))}, "step") for high in (1500, 1_500_000))
+    assert "textLength" not in short
+    assert long.count('textLength="48"') >= 4
 
 
 def test_values_that_differ_in_their_last_digit_alone_can_be_drawn():

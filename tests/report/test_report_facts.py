@@ -102,7 +102,7 @@ def test_settings_stand_by_their_part_and_the_machine_is_nobodys_matter(tmp_path
         "training": {"updates": "2", "clip": "–", "balls": "–"},
         "compute": {"workers": "0"},
     }
-    assert provenance(run) == {"cpu seconds": "1234.57", "commit": "c0ffee", "torch": "2.9"}
+    assert provenance(run) == {"CPU time": "20 min 35 s", "commit": "c0ffee", "torch": "2.9"}
 
 
 def test_a_scene_is_one_that_has_its_film_and_its_picture(tmp_path):

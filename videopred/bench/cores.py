@@ -248,7 +248,7 @@ def _compiled_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
         for row in rows
         if "times_faster_compiled" in row
     ]
-    return ["", f"{'with compiled steps':24}{'times faster':>8}{'times the limit':>18}", *lines] if lines else []
+    return ["", f"{'with compiled steps':20}{'times faster':>12}{'times the limit':>18}", *lines] if lines else []
 
 
 def _device_lines(rows: Sequence[dict[str, Any]]) -> list[str]:

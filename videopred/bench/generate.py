@@ -154,9 +154,8 @@ def table(rows: dict[str, Any]) -> str:
     if "whole" in rows:
         row = rows["whole"]
         lines += ["", "balls4 from the recipe to the file, by the clock"]
-        lines.append(
-            f"  {row['clips']} clips, {counted(row['workers'], 'worker')}: {row['seconds']:.1f} s, {row['MB']:.0f} MB"
-        )
+        made = f"{counted(row['clips'], 'clip')}, {counted(row['workers'], 'worker')}"
+        lines.append(f"  {made}: {row['seconds']:.1f} s, {row['MB']:.0f} MB")
     lines += ["", "Times are per clip, CPU time of one process. Plain: one clip, object and frame at a time; for balls"]
     lines.append("Sutskever's generator, which draws no instance masks, for digits the law of sm-mnist, with masks.")
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred.command_lines import Words
+from videopred.differing import setting_told
 from videopred.files import json_text
 from videopred.printable import printable, printable_lines
 from videopred.typed_commands import typed_command
@@ -52,10 +53,8 @@ def _flat(rows: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]
     for name, value in rows.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
-        elif isinstance(value, list):
-            yield f"{prefix}{name}", " ".join(map(str, value))
         else:
-            yield f"{prefix}{name}", f"{value:.6g}" if isinstance(value, float) else str(value)
+            yield f"{prefix}{name}", setting_told(value)
 
 
 def print_files(paths: Sequence[Path], as_json: bool) -> None:

@@ -27,6 +27,7 @@ from videopred.datasets.intphys_layout import (
     require_in,
     status_of,
 )
+from videopred.datasets.scene_names import number_scenes
 
 _NO_GROUPS = "left out; not every film has masks, and a status.json that says which grey is whose"
 
@@ -89,6 +90,10 @@ def read_intphys(folder: Path, config: ImportConfig = ImportConfig()) -> Convert
     found = _found(known, size, counts, every)
     if left_out is not None:
         found["left_out"] = f"{left_out}, because dev becomes the part test; import it separately"
+    first_films = [film for film in parts.get("test", ()) if film.block][::4]
+    numbers = [int(name.rpartition("/")[2]) for name in number_scenes(film.block for film in first_films)]
+    if numbers != [int(film.path.parent.name) for film in first_films]:
+        found["scenes"] = "counted anew in each block, as numbers are missing among their folders"
     return ConvertedFilms(found, counts, record)
 
 

@@ -104,10 +104,11 @@ def export_intphys(
                 names = "".join(f"{film}\n" for film in chain.from_iterable(scenes.names))
                 (partial / f"{kind}_ids.txt").write_text(names, encoding="utf-8")
                 places = [*chain.from_iterable(scenes.folders)]
+                clips = np.argsort(source.read(name, "labels/scene", 0, count), kind="stable").tolist()
             else:
                 digits = max(5, len(str(count)))
-                places = [f"{index:0{digits}}" for index in range(1, count + 1)]
-            for index, place in enumerate(places):
+                places, clips = [f"{index:0{digits}}" for index in range(1, count + 1)], list(range(count))
+            for index, place in zip(clips, places, strict=True):
                 chance = open_sources(0, name, [index])[0] if random_levels else None
                 _write_film(source.clip(name, index), partial / kind / place, chance, labelled=kind != "test")
                 bar.update()

@@ -11,6 +11,7 @@ import numpy as np
 from tqdm import tqdm
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.datasets import make_world
 from videopred.datasets.clip import clip_seed
 from videopred.datasets.clip_file import ClipFile
@@ -118,7 +119,7 @@ def _prove_whole(shares: Sequence[_Share], progress: bool) -> str:
                 names.add(f"{share.part}/{name}")
                 chunks += 1
                 bar.update()
-    return f"all {chunks:,} chunks of {len(names)} data sets are present and can be read"
+    return f"all {chunks:,} chunks of {counted(len(names), 'data set')} are present and can be read"
 
 
 def _prove_recipe(shares: Sequence[_Share], world: World, seed: int, sample: int, progress: bool) -> str:
@@ -161,9 +162,10 @@ def _prove_addresses(shares: Sequence[_Share], seed: int) -> str:
                 odd = np.flatnonzero(share.file.arrays.read(share.part, name, start, stop) != expected)
                 place = start + odd[0] if len(odd) else 0
                 _require(not len(odd), f"hold the {name} of each clip's address", f"another {name}", share, place)
-    return (
-        f"all {sum(len(share.addresses) for share in shares):,} clips are at their own addresses, with their own seeds"
-    )
+    total = sum(len(share.addresses) for share in shares)
+    if total == 1:
+        return "the clip is at its own address, with its own seed"
+    return f"all {total:,} clips are at their own addresses, with their own seeds"
 
 
 def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progress: bool) -> str:
@@ -190,7 +192,8 @@ def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progr
     if not world:
         return f"no two parts share a clip; {repeated:,} of {total:,} clips equal an earlier one of their part"
     by_chance = f", but for {repeated:,} that look like an earlier one by chance" if repeated else ""
-    return f"no two of {total:,} clips show the same frames{by_chance}{_prove_digits_apart(shares)}"
+    apart = f"no two of {total:,} clips show the same frames" if total > 1 else "there is but one clip"
+    return f"{apart}{by_chance}{_prove_digits_apart(shares)}"
 
 
 def _check_masks(frames: np.ndarray, share: _Share, start: int, stop: int) -> None:

@@ -197,7 +197,7 @@ class Comparison:
         of_seeds = any(len(row.runs) > 1 for row in self.rows.values())
         for steps in self.first.protocol.spans:
             found = [self.difference(row, column, steps) for row in self.rows]
-            heads += [f"mean of {steps}", *["sd over seeds"] * of_seeds, "difference ", "interval", "relative error"]
+            heads += [f"mean of {steps:,}", *["sd over seeds"] * of_seeds, "difference ", "interval", "relative error"]
             columns += [
                 [written(one.value, metric) for one in found],
                 *[[written(one.deviation, metric) for one in found]] * of_seeds,

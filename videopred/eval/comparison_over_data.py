@@ -113,7 +113,7 @@ class DataComparison:
 
     def head(self, column: str, steps: int) -> str:
         """Title of a metric's block."""
-        return f"{self.first.label(column)} {arrow(self.first.metrics[column])}, mean of {steps}"
+        return f"{self.first.label(column)} {arrow(self.first.metrics[column])}, mean of {steps:,}"
 
     def table(self) -> str:
         """Plain text for a terminal: of each metric means with intervals and, if asked for, relative errors."""

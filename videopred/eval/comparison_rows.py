@@ -17,7 +17,7 @@ def relative_error(value: float, other: float, best: float) -> float:
 
     For errors, whose best is 0, it is the error relative to the other (SCOFF, figure 5).
     """
-    return (best - value) / (best - other) if other != best and np.isfinite(best) else float("nan")
+    return (best - value) / (best - other) + 0.0 if other != best and np.isfinite(best) else float("nan")  # never -0.0
 
 
 class ComparedRow(NamedTuple):

@@ -43,7 +43,7 @@ def _blocks(comparison: "DataComparison") -> list[Block]:
             blocks.append(Block(comparison.head(column, steps), heads, rows, means))
             if comparison.relative_to is not None:
                 ratios = [_ratios(comparison, data, column, steps) for data in comparison.data]
-                blocks.append(Block(f"relative error, mean of {steps}", heads, rows, ratios))
+                blocks.append(Block(f"relative error, mean of {steps:,}", heads, rows, ratios))
     return blocks
 
 

@@ -239,7 +239,7 @@ class Scores:
         """The mean time to divergence, in frames, and beside what can be predicted at all."""
         horizon = self.protocol.horizon
         frames = self.mean(row, column) * horizon
-        time = f"{frames:.1f} frames on average until a clip is lost, at most {horizon}"
+        time = f"{frames:.1f} frames on average until a clip is lost, at most {horizon:,}"
         if self.predictable is None or self.predictable >= horizon:  # nobody could be told to have reached it
             return time
         share = frames / self.predictable

@@ -27,4 +27,4 @@ def skill(value: np.ndarray | float, baseline: np.ndarray | float, metric: "Quan
     value, baseline = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(baseline, np.float64))
     won, to_win = value - baseline, metric.best - baseline
     nothing_left = np.where(np.isnan(won), won, np.where(won == 0, 0.0, -np.inf))
-    return np.divide(won, to_win, out=nothing_left, where=to_win != 0)
+    return np.divide(won, to_win, out=nothing_left, where=to_win != 0) + 0.0  # never -0.0

@@ -1,7 +1,7 @@
 """Tables of scores as plain text."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isnan, nan
+from math import isclose, isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,7 +103,7 @@ def how_asked(asked: Protocol) -> str:
     known = {"true": "every frame from the true ones before it", "elsewhere": "films made elsewhere"}
     fed = known.get(asked.feedback, f"feedback {asked.feedback}")
     several = f", {asked.samples} samples of a clip" if asked.samples > 1 else ""
-    return f"{counted(asked.context, 'frame')} of context, {asked.horizon} predicted, {fed}{several}"
+    return f"{counted(asked.context, 'frame')} of context, {asked.horizon:,} predicted, {fed}{several}"
 
 
 def own_feedback(asked: Iterable[Protocol]) -> str:
@@ -201,7 +201,7 @@ def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:
 
 
 def best_rows(values: Mapping[str, np.ndarray], metric: "Quantity") -> set[str]:
-    """The best rows by their means over steps; none where all are equal.
+    """The best rows by their means over steps, but for rounding, as films are in single precision; none where all are.
 
     Rows with values at fewer steps than others, because objects are lost for example, take no part: their values are of
     the easy steps. Where those with most have values at different steps, none is best.
@@ -216,8 +216,9 @@ def best_rows(values: Mapping[str, np.ndarray], metric: "Quantity") -> set[str]:
     alike = len({steps.tobytes() for steps in fullest.values()}) == 1
     means = {row: float(mean_over_steps(values[row])) for row in fullest} if alike else {}
     best = max if metric.higher_is_better else min
-    won = best(means.values()) if len(set(means.values())) > 1 else None
-    return {row for row, mean in means.items() if mean == won}
+    won = best(means.values(), default=nan)
+    ahead = {row for row, mean in means.items() if mean == won or isclose(mean, won, rel_tol=1e-6)}
+    return ahead if len(ahead) < len(means) else set()
 
 
 def _stars(scores: "Scores", column: str, steps: slice) -> list[str]:

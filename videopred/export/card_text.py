@@ -240,7 +240,7 @@ def _limits(of: Described) -> Iterator[str]:
     if training.sampling != "none":
         fed = "from true frames and, as scheduled sampling has it, from its own predictions"
     if training.noise:
-        fed += f", with {training.noise:.0%} of the values of true frames flipped"
+        fed += f", with {100 * training.noise:.3g}% of the values of true frames flipped"
     yield (
         f"It was trained once, {begun} {clips}, {fed}. Another seed gives other scores, as does another order of sums "
         f"on another machine. Intervals are over {unit}s. These scores say nothing about longer rollouts, other "

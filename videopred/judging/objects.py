@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 from typing import TYPE_CHECKING
 
 import torch
@@ -65,8 +65,10 @@ def _note_on_light(file: "ClipSource", part: str) -> list[str]:
     seen, around = (float(lit[where].mean()) if where.any() else nan for where in (objects, ~objects))
     if not (seen < 0.5 or around > 0.5):
         return []
+    shares = {"the objects' pixels": seen, "the others": around}
+    told = [f"{share:.0%} of {what}" for what, share in shares.items() if not isnan(share)]
     return [
-        f"{seen:.0%} of the objects' pixels and {around:.0%} of the others are lit in the first "
+        f"{' and '.join(told)} are lit in the first "
         f"{counted(some, 'clip')}; object metrics are of lit objects on dark ground, and tell nothing of others"
     ]
 

@@ -121,11 +121,11 @@ def _data_title(comparison: DataComparison, column: str, steps: int) -> str:
     """Title of a panel."""
     label, metric = comparison.first.label(column), comparison.first.metrics[column]
     if comparison.relative_to is not None:
-        return f"{label}, error relative to {comparison.relative_to} ↓, mean of {steps}"
+        return f"{label}, error relative to {comparison.relative_to} ↓, mean of {steps:,}"
     places = comparison.data.values()
     short = [row for row in comparison.rows if any(_lacks_steps(of, row, column, steps) for of in places)]
     left_out = f"; of fewer, so not drawn: {', '.join(short)}" if short else ""
-    return f"{curve_title(label, metric)}, mean of {steps}{left_out}"
+    return f"{curve_title(label, metric)}, mean of {steps:,}{left_out}"
 
 
 def _over_data(comparison: DataComparison, row: str, column: str, steps: int) -> Curve:

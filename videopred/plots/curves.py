@@ -125,8 +125,6 @@ def _draw(plot: Any, panel: ScorePanel, marks: Sequence[int]) -> None:
     plot.locator_params(axis="x", integer=True)
     if longest == 1:
         plot.set_xticks([1])
-    if all(np.isnan(line.values).all() for line in panel.rows.values()):
-        plot.text(0.5, 0.5, "no value", transform=plot.transAxes, fontsize=8, color=FAINT, ha="center")
     limit(plot, panel)
 
 
@@ -144,7 +142,9 @@ def _draw_alone(plot: Any, steps: np.ndarray, line: Curve, look: "Look") -> None
 
 
 def limit(plot: Any, panel: ScorePanel) -> None:
-    """End the axis of values where models can be told apart, and name the lines that leave it."""
+    """End the axis of values where models can be told apart, and name the lines that leave it, if there are any."""
+    if all(np.isnan(row.values).all() for row in panel.rows.values()):
+        plot.text(0.5, 0.5, "no value", transform=plot.transAxes, fontsize=8, color=FAINT, ha="center")
     trivial = {name: row.values for name, row in panel.rows.items() if row.faint}
     low, high = panel.ends
     room = 0.05 * (high - low or abs(high) or 1.0)

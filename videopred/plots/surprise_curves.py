@@ -227,7 +227,7 @@ def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
     axes.set_ylabel(unit, size=points(LETTERS))
     axes.tick_params(labelsize=points(LETTERS - 2))
     axes.ticklabel_format(axis="y", scilimits=(-2, 5), useMathText=True)  # small ones would not fit beside the plot
-    axes.yaxis.get_offset_text().set_fontsize(points(LETTERS - 2))
+    axes.yaxis.get_offset_text().set(size=points(LETTERS - 2), ha="right")  # clear of the numbers of frames above
     axes.spines[["top", "right"]].set_visible(False)
     for place in pair.marks:
         axes.axvline(place, color=hue(TRICK), linestyle="--", linewidth=1.2)

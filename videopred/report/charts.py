@@ -12,9 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from videopred.amounts import four_digits
+
 WIDTH, HEIGHT = 420, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 20, 30, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 30, 30, 40
 """Sizes of a chart and its margins, in units of its view box."""
+_LETTERS = 7
+"""How many of a number fit to the left of a chart; more are set closer."""
 _MIDDLE = (_LEFT + WIDTH - _RIGHT) / 2
 COLOURS = 7
 """How many colours and kinds of line the style sheet has, the first of which is solid: on paper without colours lines
@@ -67,7 +71,9 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str, ends: tuple[f
     for tick in up:
         y = to_y(tick)
         body.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        body.append(f'<text class="tick" x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(tick)}</text>')
+        said = _number(tick)
+        room = f' textLength="{_LEFT - 8}" lengthAdjust="spacingAndGlyphs"' if len(said) > _LETTERS else ""
+        body.append(f'<text class="tick" x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end"{room}>{said}</text>')
     for tick in across:
         if min(columns) <= tick <= max(columns):
             place = f'x="{to_x(tick):.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle"'
@@ -221,7 +227,7 @@ def _heights(lines: Iterable[Line]) -> list[float]:
 
 def _said(name: str, line: Line) -> str:
     known = [y for y in line.y if isfinite(y)]
-    return f"{name} from {known[0]:.4g} to {known[-1]:.4g}"
+    return f"{name} from {four_digits(known[0])} to {four_digits(known[-1])}"
 
 
 def _span(heights: Sequence[float]) -> tuple[float, float]:
@@ -247,4 +253,4 @@ def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.12g}"  # 0.1 + 0.2 is 0.3

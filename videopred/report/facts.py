@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from videopred.amounts import duration, four_digits
 from videopred.differing import differing, setting_told
 from videopred.eval.scores import Scores
 from videopred.report import tables
@@ -12,6 +13,8 @@ from videopred.report.charts import Line, line_chart
 from videopred.report.found import FoundRun
 from videopred.training.metrics_rows import curves, losses, lowest
 
+_TIMES = {"seconds": "time", "cpu_seconds": "CPU time"}
+"""Numbers of seconds in a record, and what they are called."""
 _POINTS = 300
 """Points of a curve at most; of more rows, means of as many as it takes are drawn."""
 
@@ -26,7 +29,7 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
         found["updates"] = f"{run.record['updates']:,}"
     found |= {"state": str(run.record["state"])} if "state" in run.record else {}
     for kind, (_, values) in losses(curves(run.log), "validation").items():
-        found[f"lowest validation loss ({kind})"] = f"{lowest(values):.4g}"
+        found[f"lowest validation loss ({kind})"] = four_digits(lowest(values))
     if scores is not None:
         column = next(iter(scores.metrics))
         (model, *_) = scores.models
@@ -107,5 +110,11 @@ def provenance(run: FoundRun) -> dict[str, str]:
     """Where the run came from, but not the name of the machine, which does not concern readers of the page."""
     record = run.record
     names = ("started", "finished", "seconds", "cpu_seconds", "device", "threads", "python", "machine", "commit")
-    found = {name.replace("_", " "): setting_told(record[name]) for name in names if record.get(name) is not None}
+    found: dict[str, str] = {}
+    for name in names:
+        value = record.get(name)
+        if name in _TIMES and isinstance(value, int | float):
+            found[_TIMES[name]] = duration(value)
+        elif value is not None:
+            found[name] = setting_told(value)
     return found | {name: str(number) for name, number in record.get("versions", {}).items()}

@@ -71,7 +71,7 @@ class Course:
             return ""
         lower = f"a loss lower by a share of {training.improvement:g}" if training.improvement else "a lower loss"
         looks = counted(training.stop_after or 0, "validation")
-        return f" after {self.done} of {training.updates} updates: {looks} in a row without {lower} (--stop-after)"
+        return f" after {self.done:,} of {training.updates:,} updates: {looks} in a row without {lower} (--stop-after)"
 
     def to_the_end(self) -> Path:
         """Train, keep in the log what is said meanwhile, note in the folder how it ended, and return the folder.
@@ -120,7 +120,7 @@ class Course:
             self._state = "finished"
             return
         except Stopped as stopped:
-            told = f"{stopped}: {self.done} of {training.updates} updates are done"
+            told = f"{stopped}: {self.done:,} of {training.updates:,} updates are done"
         except RuntimeError as error:
             if lost := lost_another(error):
                 who, fix = "another process", "see what it said last"
@@ -132,7 +132,7 @@ class Course:
             fix = f"what was saved before is kept: {fix}, and continue with `{self._resuming}`"
             raise ConnectionError(check.complaint(who, "work along to the end", got, fix)) from error
         except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
-            told = f"stopped at once: {keep.saved_at} of {training.updates} updates are saved"
+            told = f"stopped at once: {keep.saved_at:,} of {training.updates:,} updates are saved"
         self._state = "interrupted"
         if is_first():  # in other processes, Lightning takes an error for a crash
             raise KeyboardInterrupt(f"{told}{self.folder.replaces}; continue with `{self._resuming}`")

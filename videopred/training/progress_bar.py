@@ -8,6 +8,8 @@ import lightning
 from lightning.pytorch.callbacks import Callback
 from tqdm import tqdm
 
+from videopred.amounts import four_digits
+
 _SHAPE = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 """Short, so that all of it has room in 80 columns."""
 
@@ -42,7 +44,7 @@ class ProgressBar(Callback):
         if self.bar.disable or self.pace is None:
             return
         losses = [
-            f"{name.partition('_')[0]} {float(value):.4g}"
+            f"{name.partition('_')[0]} {four_digits(float(value))}"
             for name, value in trainer.callback_metrics.items()
             if name.startswith(("train_", "validation_"))
         ]

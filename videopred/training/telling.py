@@ -81,4 +81,4 @@ class TellValidations(Callback):
         assert isinstance(pl_module, Learner)
         name = f"validation_{pl_module.config.training.loss}"
         loss, lowest = trainer.callback_metrics[name], pl_module.validations.lowest_at == trainer.global_step
-        say(f"update {trainer.global_step}: {name} {float(loss):.6g}{', the lowest so far' if lowest else ''}")
+        say(f"update {trainer.global_step:,}: {name} {float(loss):.6g}{', the lowest so far' if lowest else ''}")
