@@ -148,6 +148,7 @@ def test_another_reference_is_named(reference, more):
         ("rnem-balls", {"metrics": ("mse", "f1"), "changed": ("metrics",)}, " --metrics mse f1"),
         ("crops", {}, ""),
         ("svg-smmnist", {"feedback": "sample", "samples": 100}, " --feedback sample --samples 100"),
+        ("svg-smmnist", {"feedback": "sample", "samples": 1}, " --feedback sample --samples 1"),
     ],
 )
 def test_a_named_protocol_says_all_but_what_was_changed(name, other, more):

@@ -66,7 +66,8 @@ def training_words(command: str, learned: str, data: str) -> Words | None:
     """
     program, *words = unlimited(re.sub(r"( (?:--out|-o|--init-from)[ =])", r"\1models/", command)) or ("",)
     name = Path(learned).name
-    return tuple(data if word == name else word for word in words) if program == "videopred" else None
+    here = {name: data, f"--data={name}": f"--data={data}"}
+    return tuple(here.get(word, word) for word in words) if program == "videopred" else None
 
 
 def evaluate_words(
@@ -85,6 +86,8 @@ def evaluate_words(
     named = card.protocol if card else None
     usual = dict(named or Protocol(context=0, horizon=0))
     usual["clips"] = usual["clips"] or clips
+    if named and protocol.feedback == "sample":
+        usual["samples"] = None  # how many are usual then is not what the protocol says: they are always said
     unsaid = {"name", "changed"} | ({"part", "context", "horizon"} if named else set())
     said: dict[str, Any] = {"protocol": protocol.name} if named else {}
     said |= {name: value for name, value in protocol if name not in unsaid and value not in (None, usual[name])}

@@ -22,8 +22,8 @@ OWN_FOLDERS: set[Path] = set()
 def note_own(module: ModuleType) -> None:
     """Keep in mind that the folder of a module, or that of the package it is in, holds a user's own code."""
     top = sys.modules.get(module.__name__.partition(".")[0], module)
-    if file := getattr(top, "__file__", None):
-        OWN_FOLDERS.add(Path(file).parent)
+    file = getattr(top, "__file__", None)
+    OWN_FOLDERS.update(map(Path, getattr(top, "__path__", [Path(file).parent] if file else [])))
 
 
 def with_place(error: Exception) -> Exception:

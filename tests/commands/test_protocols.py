@@ -10,6 +10,7 @@ from command_line import run
 from tiny_runs import tiny_data
 
 from videopred.checkpoint import DataRecord
+from videopred.commands.question import Question
 from videopred.datasets import DATASETS, find_recipe, open_dataset
 from videopred.datasets.digits import read_digits
 from videopred.datasets.generation import generate
@@ -49,6 +50,13 @@ def learned(made, tmp_path_factory):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     return open_dataset(tiny_data(tmp_path_factory.mktemp("data")))
+
+
+@pytest.mark.parametrize("name", [name for name, card in PROTOCOLS.items() if card.protocol])
+def test_without_a_word_a_card_asks_what_it_says(name):
+    """None draws pixels unless asked to, for example."""
+    file = SimpleNamespace(context=10, horizon=10, frames=20)
+    assert Question(name, {}).protocol(file) == PROTOCOLS[name].protocol
 
 
 @pytest.mark.parametrize(("name", "preset"), ASKED)

@@ -13,6 +13,8 @@ from tiny_runs import RECIPE, tiny_data
 
 from videopred.checkpoint import load_run, read_run
 from videopred.commands.experiments import next_command
+from videopred.datasets import find_recipe
+from videopred.datasets.generation import generate
 from videopred.training import seeds
 from videopred.training.places import spread
 from videopred.training.run import train
@@ -169,6 +171,9 @@ def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, mon
     settings["data"]["path"] = "motion3"  # whose clips were made as they were needed
     (copy / "settings.json").write_text(json.dumps(settings))
     assert next_command(copy) == ("generate", "motion3", "--clips", "test=200", "--out", "datasets/motion3.h5")
+    monkeypatch.chdir(tmp_path)
+    kept = generate("motion3", {"test": 3}, recipe=find_recipe("motion3", frames=9), out="datasets/motion3.h5")
+    assert next_command(copy) == ("evaluate", str(copy), str(kept))
 
 
 def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):

@@ -1,5 +1,6 @@
 """What a generation will take: told before it begins, and an error if there is no room."""
 
+import errno
 import os
 import re
 import shutil
@@ -147,6 +148,16 @@ def test_a_full_folder_for_temporary_files_is_named(tmp_path):
         no_file_longer_than(1200),
         pytest.raises(OSError, match=r"^TMPDIR must be a folder with room .*\(File too lar"),
     ):
+        foresee("balls4", CLIPS, out=tmp_path / "new", recipe=SMALL)
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_folder_for_temporary_files_that_cannot_be_written_to_is_named(tmp_path, monkeypatch, number):
+    def refuse(*what: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("videopred.datasets.forecasting.make_file", refuse)
+    with pytest.raises(OSError, match=rf"^TMPDIR must be a folder with room .*\({os.strerror(number)}\); free some"):
         foresee("balls4", CLIPS, out=tmp_path / "new", recipe=SMALL)
 
 

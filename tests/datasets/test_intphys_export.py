@@ -90,6 +90,17 @@ def test_a_file_that_lacks_what_films_tell_is_refused(tmp_path, name):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_folders_of_others_are_not_replaced(tmp_path):
+    """Many call theirs train and test."""
+    for name in ("train/cats", "test/dogs"):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+    with pytest.raises(
+        ValueError, match=r"^--out must be a folder of such films, .* with test/dogs, train/cats; choose"
+    ):
+        export_intphys(clips_of_ours(), tmp_path / "mine", overwrite=True)
+    assert (tmp_path / "mine/train/cats").is_dir()
+
+
 def test_films_are_replaced_as_a_whole(tmp_path):
     folder = export_intphys(clips_of_ours(), tmp_path / "films", part="train")
     export_intphys(clips_of_ours(), folder, part="validation", overwrite=True)

@@ -6,7 +6,7 @@ import struct
 import zlib
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 
 import imageio.v3 as iio
@@ -374,6 +374,7 @@ def test_zeros_behind_the_end_of_a_gif_are_none_of_it(tmp_path):
 
 def test_a_last_frame_of_two_ticks_may_be_one_period():
     assert read_times([[4, 8, 4, 2]]) == {((2, 4, 2, 1),): 2.0}
+    assert all(map(all, chain(*read_times([[4, 9, 0]])))), "nor is one of no time left out"
 
 
 @pytest.mark.parametrize("rate", [8, 12, 15, 24, 30, 40])

@@ -337,6 +337,11 @@ def set_attribute(path: Path, **attributes) -> None:
         file.attrs.update(attributes)
 
 
+def drop_attribute(path: Path, name: str) -> None:
+    with h5py.File(path, "r+") as file:
+        del file.attrs[name]
+
+
 def cut_a_clip(path: Path) -> None:
     with h5py.File(path, "r+") as file:
         features = file["training/features"][:, 1:]
@@ -378,6 +383,14 @@ BROKEN = {
     "other totals": (
         lambda folder: set_attribute(folder / NAMES[2], clips='{"train": 12, "test": 2}'),
         "hold shards of one clips, as in balls4-00000-of-00003.h5",
+    ),
+    "without numbers of clips": (
+        lambda folder: [drop_attribute(folder / name, "clips") for name in NAMES],
+        "say as JSON how many clips there are, got None in",
+    ),
+    "numbers of clips that are none": (
+        lambda folder: [set_attribute(folder / name, clips="many") for name in NAMES],
+        "say as JSON how many clips there are, got many in",
     ),
     "damaged": (
         lambda folder: (folder / NAMES[2]).write_bytes((folder / NAMES[2]).read_bytes()[:-9]),

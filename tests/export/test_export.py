@@ -127,6 +127,12 @@ def test_it_says_where_it_came_from_but_nothing_of_the_machine(run):
     assert export.settings == json.loads((run / "settings.json").read_text())
 
 
+def test_a_training_command_names_the_data_where_it_lies_however_it_was_typed():
+    for typed in ("--data b.h5", "--data=b.h5"):
+        words = training_words(f"videopred train rims-balls4 {typed}", "b.h5", "datasets/b.h5")
+        assert " ".join(words).replace("=", " ") == "train rims-balls4 --data datasets/b.h5"
+
+
 def test_on_windows_it_says_nothing_of_folders_behind_backslashes_either(run, monkeypatch):
     words = (
         "videopred",

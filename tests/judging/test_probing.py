@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from videopred.check import FaultyFileError
-from videopred.commands.probes import probe
+from videopred.commands.probes import _fits_noise, probe
 from videopred.datasets.one_ball_settings import SwitchingConfig
 from videopred.datasets.recipe_clips import open_recipe
 from videopred.eval.probe import LabelProbe, halves
@@ -231,6 +231,21 @@ def test_too_few_clips_are_said_to_be(tmp_path, known, capsys):
     states[..., :2] = places
     probe(kept(tmp_path / "exactly.npz", {"positions": known["positions"]}, states[..., :2]))
     assert few not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("together", "alone", "noise"),
+    [
+        (0.5, [0.4, -0.5], True),
+        (0.2, [0.1, 0.6], True),
+        (-0.3, [-0.01], True),
+        (0.5, [-0.01, 0.53], False),
+        (-0.04, [None, -0.01], False),
+        (-0.3, [None], False),
+    ],
+)
+def test_a_map_that_is_worse_than_one_of_less_was_fitted_to_noise(together, alone, noise):
+    assert _fits_noise({"r2": together, "modules": alone}) == noise
 
 
 def test_the_steps_before_the_last_observed_frame_do_not_count(tmp_path, known):

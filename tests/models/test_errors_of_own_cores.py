@@ -65,6 +65,23 @@ def test_an_error_in_a_step_is_told_with_its_place(line, told, train):
     assert said.endswith(" (mine.py, line 25); mend it there; VIDEOPRED_TRACEBACK=1 shows every call")
 
 
+def test_an_error_in_a_folder_of_modules_is_told_too(place, capfd):
+    """It has no __init__.py, and so Python says of no file that it is."""
+    (place / "mycode").mkdir()
+    (place / "mycode" / "inner.py").write_text(CORE.format(built="pass", stepped="{}['gate']"))
+    data = tiny_data(place)
+    capfd.readouterr()
+    words = "--core mycode.inner:Mine --codec.channels 2 3 --updates 1 --batch-size 4 --device cpu"
+    assert run(f"train {data} {words}") == 1
+    assert capfd.readouterr().err.splitlines()[-1].startswith("videopred: inner.py must raise no error, got KeyError")
+
+
+def test_what_a_library_says_is_not_taken_for_the_authors_words(train):
+    status, said = train(built="raise ValueError(__import__('json').loads('x'))")
+    assert status == 1
+    assert said.startswith("videopred: mine.py must raise no error, got JSONDecodeError: Expecting value")
+
+
 @pytest.mark.parametrize("line", ["raise ValueError", "if settings.units % 2: raise ValueError"])
 def test_what_a_core_says_itself_of_its_settings_stays_and_has_its_place(line, train):
     status, said = train(built=f"{line}(f'units must be even, got {{settings.units}}')")

@@ -94,10 +94,11 @@ def next_command(folder: Path, asked: Asked | None = None) -> Words | None:
     from videopred.training.resuming import read_settings
 
     config, _ = read_settings(run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder)
-    if config.data and config.data.path in DATASETS:
-        name = config.data.path
-        return ("generate", name, "--clips", "test=200", "--out", f"datasets/{name}.h5")
     kept = kept_clips(config.data.path) if config.data else None
+    if config.data and config.data.path in DATASETS:
+        kept = Path("datasets") / f"{config.data.path}.h5"
+        if not kept.exists():
+            return ("generate", config.data.path, "--clips", "test=200", "--out", str(kept))
     if kept is None:
         return None
     data = from_here(kept)

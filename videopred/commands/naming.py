@@ -54,7 +54,7 @@ def own_names(runs: Sequence[Path]) -> list[str]:
     """
     from videopred.eval.data_names import names_of
 
-    check.each_once("RUN", runs, "be given once each")
+    check.each_once("RUN", [run.resolve() for run in runs], "be given once each")
     names = [run_name(run) for run in runs]
     return names if len(set(names)) == len(names) else names_of([str(run.resolve()) for run in runs])
 

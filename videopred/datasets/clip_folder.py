@@ -16,7 +16,7 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.shards import ShardName, others_beside, shard_names, shard_ranges
 
-_ALIKE = ("format", "name", "recipe", "seed", "clips", "shards")  # what all shards of a set say in the same words
+_ALIKE = ("format", "name", "recipe", "seed", "clips")  # what all shards of a set say in the same words
 _FIX = "make it with `videopred generate`"
 _OPEN = 128  # shards kept open at once: a process may open 256 files on macOS, and each takes about a megabyte
 
@@ -45,7 +45,11 @@ class ClipFolder(ClipSource):
         first = self.shards[0]
         for shard, name in zip(self.shards, names, strict=True):
             self._check_shard(shard, name)
-        self.parts: dict[str, int] = json.loads(first.attributes["clips"])
+        told = first.attributes.get("clips")
+        try:
+            self.parts: dict[str, int] = dict(json.loads(str(told)))
+        except (ValueError, TypeError):
+            self._require(False, "say as JSON how many clips there are", told)
         self.name, self.recipe, self.seed = first.name, first.recipe, first.seed
         self.context, self.horizon = first.context, first.horizon
         self.frames, self.height, self.width = first.frames, first.height, first.width

@@ -19,9 +19,9 @@ def describe(file: ClipSource) -> dict[str, Any]:
         "grey levels" or "colors", and how they stand in a file that is not ours), context, horizon, bytes, truth (names
         of what is known beside frames), imported (what was found out about imported films), what the source remarks;
         and under `parts`, for each part there is: clips, and over 100 of them, from all over it, mean_intensity in
-        [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and for bouncing balls
-        frames_predictable, how many frames pass until who knew the law and almost the start has lost the balls (see
-        predictability.py).
+        [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and for bouncing balls, over its
+        first 100, frames_predictable, how many frames pass until who knew the law and almost the start has lost the
+        balls (see predictability.py).
     """
     return {
         "path": str(file.path),

@@ -24,6 +24,7 @@ we know of a film, and in levels that stay.
 """
 
 import json
+import re
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ from videopred.datasets.shapes import SHAPES
 from videopred.files import whole_folder
 
 _WALLS, _FLOOR, _OCCLUDER, _OBJECT = 0, 1, 10, 100
-_OURS = ("train", "validation", "dev", "test", "dev_ids.txt", "test_ids.txt")
+_OURS = re.compile(r"(train|validation)(/\d+)?|(dev|test)(/O[123])?|(dev|test)_ids\.txt")
 _LABELS = ("block", "floor", "movement", "objects", "occluded", "possible", "scene", "splices")
 _NEEDED = {
     *(f"labels/{name}" for name in _LABELS),
@@ -93,7 +94,8 @@ def export_intphys(
     is_folder = Path(folder).suffix not in (".h5", ".tar", ".gz", ".zip")
     check.require(is_folder, "--out", "be a folder", folder, "name it without that ending, and pack it afterwards")
     folder = check_path.free_folder(Path(folder), overwrite).absolute()
-    others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS) if folder.is_dir() else []
+    there = [path.relative_to(folder).as_posix() for path in (*folder.glob("*"), *folder.glob("*/*"))]
+    others = sorted(name for name in there if not _OURS.fullmatch(name))
     check.require(not others and not folder.is_file(), "--out", "be a folder of such films, or a new one",
                   f"{folder} with {', '.join(others[:3]) or 'a file'}", "choose another name")  # fmt: skip
     with whole_folder(folder) as partial, tqdm(total=sum(parts.values()), unit="film", disable=not progress) as bar:

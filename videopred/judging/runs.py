@@ -43,7 +43,7 @@ def evaluate_runs(
     trivial = [name for name in names if name in BASELINES]
     must = "be runs of other names than the trivial baselines"
     check.require(not trivial, "RUN", must, ", ".join(trivial), "rename the folder")
-    check.each_once("RUN", runs, "be given once each")
+    check.each_once("RUN", [run.resolve() for run in runs], "be given once each")
     check.each_once("RUN", names, "be runs of different names", "rename a folder")
     named = dict(zip(names, runs, strict=True))
     # Before weights are read: of a run that goes on meanwhile, scores may be of later ones, but never of earlier ones.
