@@ -153,6 +153,15 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
             lambda model, clips: videopred.evaluate(model, videopred.FilmDataset(clips, "test")),
             "file must be clips that are open, got FilmDataset; give what videopred.open_dataset returns",
         ),
+        (
+            lambda *_: videopred.compare("eval/a"),
+            'scores must be a dict of scores by name, got str; write {"RIMs": …}, with what videopred.evaluate or',
+        ),
+        (
+            lambda *_: videopred.compare({"a": "eval/a"}),
+            "scores of a must be scores, got eval/a; give videopred.load_scores('eval/a')",
+        ),
+        (lambda *_: videopred.compare({"a": 0.3}), "scores of a must be scores, got float; write {"),
         (lambda model, _: videopred.evaluate(model, "a.h5"), NO_CLIPS),
         (lambda model, _: judge(model, "a.h5", Protocol(context=3, horizon=2)), NO_CLIPS),
         (lambda model, _: videopred.imagine(model, Path("a.h5"), "test", [0], 3, 2), NO_CLIPS),

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from videopred.datasets.loader import FilmDataset as FilmDataset
     from videopred.datasets.recipe_clips import open_recipe as open_recipe
     from videopred.eval import METRICS as METRICS
+    from videopred.eval.comparison import compare as compare
     from videopred.eval.plausibility_settings import PlausibilityConfig as PlausibilityConfig
     from videopred.eval.probe import from_left_to_right as from_left_to_right
     from videopred.eval.probe import probe_places as probe_places
+    from videopred.eval.scores import load_scores as load_scores
     from videopred.frames import to_film as to_film
     from videopred.judging import evaluate as evaluate
     from videopred.judging import imagine as imagine
@@ -62,6 +64,7 @@ _HOMES = {
     "TrainingConfig": "videopred.settings",
     "WatchConfig": "videopred.settings",
     "build": "videopred.models",
+    "compare": "videopred.eval.comparison",
     "core_config": "videopred.models",
     "evaluate": "videopred.judging",
     "find_recipe": "videopred.datasets",
@@ -71,6 +74,7 @@ _HOMES = {
     "import_films": "videopred.datasets.importing",
     "intervene": "videopred.models.interventions",
     "load_run": "videopred.checkpoint",
+    "load_scores": "videopred.eval.scores",
     "open_dataset": "videopred.datasets",
     "open_recipe": "videopred.datasets.recipe_clips",
     "plausibility": "videopred.surprise",

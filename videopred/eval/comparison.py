@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from videopred import check
+from videopred import check, check_path
 from videopred.eval.comparison_rows import ComparedRow, model_rows, relative_error
 from videopred.eval.intervals import OVER_CLIPS, Estimate, over_clips
 from videopred.eval.latex import latex
@@ -239,7 +239,13 @@ def compare(
     Raises:
         ValueError: the tables are not of the same clips under the same protocol, share no metric, or have a model of a
             trivial baseline's name; or there is no such row.
+        TypeError: no dict of tables.
     """
+    fix = 'write {"RIMs": …}, with what videopred.evaluate or load_scores returned'
+    check.require_kind(isinstance(scores, Mapping), "scores", "be a dict of scores by name", type(scores).__name__, fix)
+    for name, table in scores.items():
+        check_path.not_a_path(f"scores of {name}", table, "be scores", "load_scores")
+        check.require_kind(isinstance(table, Scores), f"scores of {name}", "be scores", type(table).__name__, fix)
     check.require(len(scores) > 0, "SCORES", "be given", "nothing", "name what `videopred evaluate` wrote")
     same, left_out = by_shared_metrics(scores)
     called = names or {}
