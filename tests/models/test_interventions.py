@@ -8,7 +8,7 @@ from torch.utils import _pytree as tree
 from videopred.models import DECODERS, build
 from videopred.models.core import unroll
 from videopred.models.intervention_settings import Intervention
-from videopred.models.interventions import Counted, Intervened, intervene, without_each
+from videopred.models.interventions import Counted, Intervened, _silenced, intervene, without_each
 from videopred.rollout import roll_out
 
 LAYERED = ("brims", "hierarchical-rims", "mld-rims")
@@ -132,6 +132,23 @@ def test_of_a_silenced_module_nobody_hears_what_it_was_before(core):
         for one in (state, type(state)((other, *others)) if others else other)
     ]
     torch.testing.assert_close(outputs[0], outputs[1], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("core", ["rims", "brims", "scoff"])
+def test_a_frozen_module_leaves_the_draw_of_active_ones_as_it_is(core):
+    predictor = model(core, competition="random", **({"active": 1} if core == "scoff" else {}))
+    changed = intervene(predictor, Intervention(freeze=(1,)), CONTEXT)
+    traces = [roll_out(one, film(), 3 * HORIZON, trace=True).trace for one in (predictor, changed)]
+    (name,) = {name for name in traces[0] if name.rpartition(".")[2] == "active" and not name.startswith("layer1")}
+    assert torch.equal(traces[0][name], traces[1][name])
+    assert 0 < traces[0][name].float().mean() < 1
+
+
+def test_a_silenced_module_is_zero_in_every_tensor_of_numbers():
+    level, count = torch.rand(CLIPS, 3), torch.full((CLIPS, 3), 7)
+    silence = _silenced((1,))
+    assert torch.equal(silence(range(3), level), level * torch.tensor([1, 0, 1]))
+    assert torch.equal(silence(range(3), count), count)
 
 
 def test_a_silenced_file_is_not_said_to_use_a_schema():

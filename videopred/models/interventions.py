@@ -162,12 +162,20 @@ def _mask(leaf: Tensor, modules: range, chosen: tuple[int, ...]) -> Tensor:
 
 def _silenced(chosen: tuple[int, ...]) -> Edit:
     """Zeros in the rows of these modules; a schema or a count of steps, which says nothing, stays."""
-    return lambda modules, leaf: leaf.masked_fill(_mask(leaf, modules, chosen), 0) if leaf.dim() > 2 else leaf
+
+    def silence(modules: range, leaf: Tensor) -> Tensor:
+        return leaf.masked_fill(_mask(leaf, modules, chosen), 0) if leaf.is_floating_point() else leaf
+
+    return silence
 
 
 def _frozen(chosen: tuple[int, ...]) -> Edit:
-    """The rows of these modules as they were before."""
-    return lambda modules, leaf, before: torch.where(_mask(leaf, modules, chosen), before, leaf)
+    """The rows of these modules as they were before; a count of steps, by which chance chooses modules, goes on."""
+
+    def freeze(modules: range, leaf: Tensor, before: Tensor) -> Tensor:
+        return torch.where(_mask(leaf, modules, chosen), before, leaf) if leaf.is_floating_point() else leaf
+
+    return freeze
 
 
 def _swapped(first: int, second: int) -> Edit:
