@@ -16,7 +16,7 @@ CARDS = Path(__file__).parents[1] / "datasets" / "cards"
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_the_committed_card_is_that_of_the_preset(name):
-    """When this fails: `videopred cards`."""
+    """When this fails: `videopred cards --overwrite`."""
     card = json.loads((CARDS / f"{name}.json").read_text())
     assert card["recipe"] == make_world(name).recipe.model_dump(mode="json")
     assert card["summary"] == DATASETS[name].summary
@@ -57,7 +57,7 @@ def test_the_gallery_shows_every_world():
 
 @pytest.mark.slow
 def test_the_committed_films_are_what_is_made_now(tmp_path):
-    """When this fails: `videopred cards`. Frames are compared, because writers of GIF differ."""
+    """When this fails: `videopred cards --overwrite`. Frames are compared, because writers of GIF differ."""
     write_cards(tmp_path)
     for path in sorted(tmp_path.glob("*.gif")):
         assert np.array_equal(iio.imread(path), iio.imread(CARDS / path.name)), path.stem

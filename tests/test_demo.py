@@ -59,6 +59,15 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
             np.testing.assert_array_equal(again.scores.values[row][name], values, err_msg=f"{row} {name}")
 
 
+def test_with_a_folder_of_others_in_the_place_of_its_run_nothing_is_replaced(tmp_path):
+    (tmp_path / "run").mkdir()
+    for name in ("balls.h5", "run/mine"):
+        (tmp_path / name).write_text("mine")
+    with pytest.raises(ValueError, match=r"^--out must be a run folder or new, got \S+/run; choose another --out"):
+        run_demo(tmp_path, tiny=True, device="cpu", overwrite=True)
+    assert (tmp_path / "balls.h5").read_text() == "mine"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_no_file_that_is_there_is_replaced_unasked(tmp_path, name):
     (tmp_path / name).write_text("mine")

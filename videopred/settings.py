@@ -69,6 +69,7 @@ class Settings(BaseModel):
         for name, beside in self.unused.items():
             flag = self.flag_prefix + check.flag(name).removeprefix("--")
             must, got = f"be left out with {beside}", getattr(self, name)
+            got = check.as_typed(got) if isinstance(got, tuple) else got
             check.require(name not in names, flag, must, got, "it changes nothing beside that")
 
     @classmethod

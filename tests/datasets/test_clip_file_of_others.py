@@ -13,6 +13,7 @@ from videopred.datasets.description import describe
 from videopred.datasets.foreign_values import unit_and_offset
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
+from videopred.datasets.verification import verify
 from videopred.judging.objects import notes_on_places
 
 LIT = np.random.default_rng(0).random((5, 7, 8, 10, 1)) < 0.3
@@ -91,6 +92,15 @@ def test_collisions_and_events_of_any_kind_come_as_ours(tmp_path, dtype):
     assert (collisions.dtype, counts.dtype) == (bool, np.uint8)
     assert (collisions == LIT[:, 2:5, ..., 0].swapaxes(0, 1)).all()
     assert (counts == events[:, 2:5, 0, 0, 0].T).all()
+
+
+def test_chunks_that_others_never_wrote_are_dark_and_nothing_is_wrong_with_them(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        array = file.create_dataset("training/features", (5, 3, 8, 10, 1), np.uint8, chunks=(5, 1, 8, 10, 1))
+        array[:, 1:] = 9
+    frames = ClipFile(tmp_path / "x.h5").read_frames("train", 0, 3)
+    assert (not frames[0].any(), (frames[1:] == 9).all()) == (True, True)
+    assert "can be read" in verify(ClipFile(tmp_path / "x.h5")).proved["whole"]
 
 
 @pytest.mark.parametrize("wrong", [-1, 256, 0.5, np.nan])

@@ -48,7 +48,7 @@ def walls_of(clip: Clip) -> np.ndarray:
     deterministic=st.booleans(),
     frames=st.integers(2, 9),
     sizes=st.tuples(st.integers(12, 40), st.integers(12, 40), st.integers(1, 11)),
-    digits=st.lists(st.integers(1, 3), min_size=1, max_size=3),
+    digits=st.lists(st.integers(1, 3), min_size=1, max_size=3, unique=True),
     seed=st.integers(0, 2**64 - 1),
     data=st.data(),
 )

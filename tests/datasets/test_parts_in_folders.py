@@ -53,7 +53,7 @@ def test_what_differs_between_the_parts_is_said_of_each(films):
     assert found["format"] == (
         "train: folder of folders of PNG frames, validation: folder of folders of PNG frames, test: folder of GIFs"
     )
-    assert found["left_out"] == "validation: 1 that are no PNG frames"
+    assert found["left_out"] == "validation: 1 that is no PNG frame"
     assert found["frame_ms"] == "test: 100"
 
 

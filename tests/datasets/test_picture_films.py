@@ -132,7 +132,7 @@ def test_a_gif_gives_equal_frames_again(tmp_path, color):
     clips, found = read(path)
     assert np.array_equal(clips[0], frames if color else frames[..., :1])
     assert (found["format"], found["frame_ms"]) == ("GIF", 40)
-    assert found["repeated"] == "3 frames that are shown for longer than others"
+    assert found["repeated"] == "3 frames shown for longer than others"
 
 
 def test_a_gif_that_begins_grey_keeps_its_channels(tmp_path):
@@ -154,7 +154,7 @@ def test_gifs_of_a_folder_share_the_shortest_time(tmp_path):
         save_gif(tmp_path / name, frames, duration=100)
     clips, found = read(tmp_path)
     assert np.array_equal(clips, np.stack([still, COLOR[0, :4], COLOR[1, :4]]))
-    assert found["repeated"] == "3 frames that are shown for longer than others"
+    assert found["repeated"] == "3 frames shown for longer than others"
 
 
 @pytest.mark.parametrize("rate", [8, 10, 12, 15, 24, 25, 30, 50, 60])
@@ -171,7 +171,7 @@ def test_a_gif_of_any_rate_gives_its_frames(tmp_path, rate, shown):
     assert np.array_equal(clips[0], kept)
     assert found["frame_ms"] == pytest.approx(1000 / rate, abs=1)
     again = len(shown) - len(set(shown))
-    assert found["repeated"] == (f"{again} frames that are shown for longer than others" if again else "none")
+    assert found["repeated"] == (f"{again} frame{'s' * (again != 1)} shown for longer than others" if again else "none")
 
 
 def gif_of_merged(path: Path, rate: float, seed: int) -> tuple[Path, list[int]]:

@@ -220,6 +220,6 @@ def test_names_of_scenes_and_films():
     assert number_scenes([1, 3, 1, 2]) == ["O1/0001", "O3/0001", "O1/0002", "O2/0001"]
     assert number_scenes([2] * 10_001)[::10_000] == ["O2/00001", "O2/10001"], "equally long, so that they can be sorted"
     assert folder_of("O1/0001_visible_dynamic_2_nobj3/4") == folder_of("O1/0001/4") == "O1/0001/4"
-    assert folder_of("O4/0001/4") is None
+    assert [folder_of(name) for name in ("O4/0001/4", "O1/0001/2/3", "O1/0001/3x/4")] == [None] * 3
     answers = "O1/0001_visible/4 0.5\n\nO2/12/1\n"
     assert names_in(answers, "x") == {"O1/0001/4": "O1/0001_visible/4", "O2/12/1": "O2/12/1"}

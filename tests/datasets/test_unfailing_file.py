@@ -17,7 +17,7 @@ def test_what_failed_to_be_written_can_be_read(tmp_path):
         assert file.tell() == 70
         assert file.truncate(150) == 150
         file.seek(0)
-        read = bytearray(130)
+        read = bytearray(b"x" * 130)
         assert file.readinto(read) == 130
     assert bytes(read) == first[:50] + third + second[10:] + bytes(10)
 

@@ -35,6 +35,15 @@ def test_who_is_found_again_on_another_track_has_switched():
     assert switches(Objects(positions)) == [0.0] * 4 + [1.0] + [0.0] * 2
 
 
+def test_who_is_hidden_is_on_no_track():
+    """Another track where it is meanwhile is none of its own."""
+    true = hide(TRUE, 0, 0, slice(3, 5))
+    nowhere = torch.full_like(TRUE.positions[:, :, :1], torch.nan)
+    positions = torch.cat([as_predicted(true).positions, nowhere], 2)
+    positions[0, 3:5, 4] = TRUE.positions[0, 3:5, 0]
+    assert switches(Objects(positions), true) == [0.0] * STEPS
+
+
 def test_staying_is_preferred_to_being_nearer():
     """At the same place a second track appears, and the first drifts off by half a radius."""
     positions = torch.cat([TRUE.positions, TRUE.positions[:, :, :1]], 2)

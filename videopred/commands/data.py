@@ -174,11 +174,16 @@ def cards(
     presets: Annotated[Positional[tuple[str, ...]], arg(metavar="PRESET", help="Presets; default: all.")] = (),
     *,
     out: Annotated[Path, out_flag("Folder.")] = Path("datasets/cards"),
+    overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
     """Write a card for each data set: its recipe and a small GIF."""
     for name in presets:
         check.one_of("PRESET", name, DATASETS)
+    presets = presets or tuple(DATASETS)
+    for name in presets:
+        for suffix in (".json", ".gif"):
+            check_path.absent("--out", out / f"{name}{suffix}", overwrite)
     from videopred.cards import write_cards
 
-    terminal.print_files(write_cards(out, presets or tuple(DATASETS)), json_)
+    terminal.print_files(write_cards(out, presets), json_)

@@ -43,7 +43,7 @@ def how_to_mend(path: Path) -> str:
     if looks_like_run(path):
         go_on = f", or go on with it by `{resume_command(path)}`" if path.is_dir() else ""
         return f"it is a run: look at it with `{typed_command(('runs', str(path)))}`{go_on}"
-    return "make it again with `videopred generate`"
+    return "make it again with `videopred generate` or `videopred import`"
 
 
 def kept_clips(learned_from: str) -> Path | None:

@@ -97,7 +97,7 @@ def read_named(
         yield from films(name).frames(clip)
 
     called = [f"clip {clip} of {name}" for name, clip in places]
-    found = {"format": f"{len(names)} {kind} arrays of {len(there)}", "axes": axes[names[0]]}
+    found = {"format": f"{amounts.counted(len(names), f'{kind} array')} of {len(there)}", "axes": axes[names[0]]}
     parts = {of: sum(count for (part, _), count in zip(chosen, counts, strict=True) if part == of) for of in of_part}
     return RawFilms(source, found, called, frames, parts=parts or None)
 

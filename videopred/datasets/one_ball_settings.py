@@ -78,6 +78,7 @@ class MotionConfig(OneBallSettings):
 
     @model_validator(mode="after")
     def _motion_stays_inside(self) -> "MotionConfig":
+        check.each_once("--modes", self.modes)
         room = min(self.room)
         why = f"with which the ball stays inside for {self.frames} frames"
         if "accelerate" in self.modes:

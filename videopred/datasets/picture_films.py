@@ -4,13 +4,14 @@ import re
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from videopred import check, check_path
+from videopred.amounts import counted
 from videopred.datasets.foreign_films import RawFilms, visible, whole_source
 from videopred.datasets.gif_times import TICK_MS, read_times
 from videopred.datasets.import_settings import ImportConfig
@@ -34,10 +35,9 @@ def read_pngs(source: Path, config: ImportConfig) -> RawFilms:
 
     found = {"format": "folder of PNG frames" if folders == [source] else "folder of folders of PNG frames"}
     if others:
-        found["left_out"] = f"{others} that are no PNG frames"
-    with _whole(films[0][0]) as image:
-        if image.has_transparency_data:
-            found["alpha"] = "opaque, left out"
+        found["left_out"] = "1 that is no PNG frame" if others == 1 else f"{others:,} that are no PNG frames"
+    if any(map(_has_alpha, chain.from_iterable((film[0], film[-1]) for film in films))):
+        found["alpha"] = "opaque, left out"
     names = [str(folder) for folder in folders]
     return RawFilms(source, found, names, frames, lambda clip, frame: str(films[clip][frame]), grey_in_color=True)
 
@@ -78,10 +78,16 @@ def read_gifs(source: Path, config: ImportConfig) -> RawFilms:
     found = {
         "format": "GIF" if source.is_file() else "folder of GIFs",
         "frame_ms": period_ms if period_ms % 1 else int(period_ms),
-        "repeated": f"{again} frames that are shown for longer than others" if again else "none",
+        "repeated": f"{counted(again, 'frame')} shown for longer than others" if again else "none",
     }
     names = [str(path) for path in paths]
     return RawFilms(source, found, names, frames, grey_in_color=True)
+
+
+def _has_alpha(path: Path) -> bool:
+    """Whether a picture has a channel of opacity; of others than opaque ones none is taken."""
+    with _whole(path) as image:
+        return bool(image.has_transparency_data)
 
 
 def _is_png(path: Path) -> bool:

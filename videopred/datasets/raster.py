@@ -15,8 +15,8 @@ def draw_discs(positions: np.ndarray, radius: np.ndarray, height: int, width: in
     """Which disc is seen at each pixel; a later disc hides an earlier one.
 
     Args:
-        positions: (T, N, 2) px, x and y of centres; NaN for absent discs.
-        radius: (N,) px.
+        positions: (T, N, 2) px, x and y of centres.
+        radius: (N,) px; NaN for absent discs, wherever they are.
         height: rows of a frame.
         width: columns of a frame.
 
@@ -32,8 +32,8 @@ def disc_rows(positions: np.ndarray, radius: np.ndarray, height: int, width: int
     """The pixels of each disc, as rows of bits, and how many each has.
 
     Args:
-        positions: (F, N, 2) px, x and y of centres; NaN for absent discs.
-        radius: (F, N) px.
+        positions: (F, N, 2) px, x and y of centres.
+        radius: (F, N) px; NaN for absent discs, wherever they are.
         height: rows of a frame.
         width: columns of a frame.
 

@@ -10,7 +10,7 @@ from videopred import check
 
 BLOCKS = ("O1", "O2", "O3")
 MOVEMENTS = ("static", "dynamic-1", "dynamic-2")
-_NAME = re.compile(r"(O[123]/\d+)(?:\D.*)?(/[1-4])")
+_NAME = re.compile(r"(O[123]/\d+)(?:[^\d/][^/]*)?(/[1-4])")
 _CONDITION = re.compile(r"(occluded|visible)_(static|dynamic_[12])_nobj(\d+)")
 
 

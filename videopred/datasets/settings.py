@@ -83,6 +83,7 @@ class BallsConfig(ArenaSettings):
 
     @model_validator(mode="after")
     def _balls_fit(self) -> "BallsConfig":
+        check.each_once("--balls", self.balls)
         radii, masses = check.as_typed(self.radii), check.as_typed(self.masses)
         must = f"be {counted(len(self.radii), 'number')}, one for each of --radii"
         check.require(len(self.masses) == len(self.radii), "--masses", must, masses, "give one mass per radius")
@@ -196,6 +197,7 @@ class MovingMNISTConfig(DatasetSettings):
 
     @model_validator(mode="after")
     def _digits_can_move(self) -> "MovingMNISTConfig":
+        check.each_once("--digits", self.digits)
         side = min(self.height, self.width)
         most = side - math.ceil(self.speed)
         must = f"be at most {side - 1}, a pixel less than the frame's shorter side"
@@ -243,6 +245,12 @@ class OcclusionConfig(DatasetSettings):
     """Whether it happens behind a screen, or in full view."""
     objects: Annotated[tuple[Annotated[int, Field(ge=1, le=3)], ...], Field(min_length=1)] = (1, 2, 3)
     """Numbers of objects that a scene may have (1 to 3); something happens to one of them."""
+
+    @model_validator(mode="after")
+    def _choices_differ(self) -> "OcclusionConfig":
+        for name in ("blocks", "movements", "occlusion", "objects"):
+            check.each_once(f"--{name}", getattr(self, name))
+        return self
 
     @property
     def channels(self) -> int:

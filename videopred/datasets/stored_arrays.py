@@ -120,8 +120,9 @@ class StoredArrays:
             FaultyFileError: a chunk is missing, or cannot be unpacked; says where.
         """
         for name, array in self.of_part(part).items():
-            with self.reading():
-                self._require_chunks(part, name, array)
+            with self.reading() as file:
+                if "format" in file.attrs:  # as in `read`
+                    self._require_chunks(part, name, array)
             for place in _places(array):
                 try:
                     array[place]

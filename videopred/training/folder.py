@@ -79,7 +79,7 @@ class RunFolder:
         check_free(self.path, overwrite)
         there = self._place.exists()
         if replaces := there and not is_unbegun(self.path):
-            self._check_replaceable()
+            self.check_replaceable()
             self._lock.hold("--out", self.path)
         data = config.data.model_dump() if config.data else None
         record = provenance() | {"state": "running", "device": device, "data": data}  # while nothing is touched yet
@@ -98,8 +98,12 @@ class RunFolder:
         write_json(self.path / SETTINGS, config.model_dump(mode="json"))
         self._write(record)
 
-    def _check_replaceable(self) -> None:
-        """Refuse to replace what is no run, and a run that holds something else, which would go with it."""
+    def check_replaceable(self) -> None:
+        """Refuse to replace what is no run, and a run that holds something else, which would go with it.
+
+        Raises:
+            ValueError: it is such a folder.
+        """
         fix = "choose another --out; only run folders are replaced"
         check.require(self._is_run(), "--out", "be a run folder or new", self.path, fix)
         foreign = foreign_files(self.path)
