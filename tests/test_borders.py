@@ -115,7 +115,7 @@ ROOMS: dict[str, set[str]] = {
     | {"pictures", "preview", "cards", "bench", "commands", "experiments", "export", "plots", "runs"}
     | {"command_lines", "differing", "processes", "spelling", "surprise", "report", "doctor"}
     | {"cli"},  # a figure of a paper is made by commands
-    "cli": SHARED | {"flags", "datasets", "commands", "user_errors"},
+    "cli": SHARED | {"flags", "datasets", "commands", "synonyms", "user_errors"},
     "__main__": {"cli"},
 }
 """Room (a shelf or a plain module; "" is the package itself) -> rooms that it may import."""

@@ -211,7 +211,7 @@ def test_a_run_that_is_not_there(tmp_path):
     write_run(tmp_path, config_of())
     (tmp_path / "checkpoints" / "best.ckpt").unlink()
     with pytest.raises(
-        FileNotFoundError, match=r"^RUN must hold checkpoints/best\.ckpt or last\.ckpt, got .*; train it"
+        FileNotFoundError, match=r"^RUN must hold checkpoints/best\.ckpt or last\.ckpt, got .*, or train it anew"
     ):
         load_run(tmp_path)
 

@@ -57,6 +57,7 @@ def folder(tmp_path, monkeypatch) -> Path:
         ("gone/two.h5", [], "two.h5"),
         ("gone/two.gif", [], None),
         ("far.h5", [], "datasets/far.h5"),
+        ("far", ["fair"], "datasets/far.h5"),  # as a preset is called, of whose clips is asked
         ("fra.h5", [], "datasets/far.h5"),
         ("models/two-gur", [], "models/two-gru"),
         ("model/two-gru", [], "models/two-gru"),

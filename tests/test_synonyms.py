@@ -25,6 +25,7 @@ COMMANDS += ("train --core transformer", "evaluate", "render", "import")
         ("--training.lr", "--learning-rate"),
         ("--codec.num-units", None),  # which is not of the core
         ("--gpu", "--device cuda"),
+        ("--no-cuda", "--device cpu"),
         ("--codec.decoder", "--decoder"),
         ("--training.decay", "--decay"),
         ("--units", "--core.units"),
@@ -41,6 +42,14 @@ COMMANDS += ("train --core transformer", "evaluate", "render", "import")
 )
 def test_a_flag_is_known_by_its_name_elsewhere_its_last_part_or_its_beginning(option, meant):
     assert meant_flag(option, FLAGS) == meant
+
+
+def test_a_command_is_known_by_what_others_call_it():
+    assert [synonyms.meant_command(word) for word in ("Plot", "test", "predict", "frobnicate")] == [
+        "render", "evaluate", "rollout", None,
+    ]  # fmt: skip
+    known = " ".join(synonyms._COMMANDS.values()).split()
+    assert len(known) == len({*known} - {*cli.COMMANDS})
 
 
 def test_a_part_is_one_to_look_at_or_clips_to_make():

@@ -154,7 +154,8 @@ def checkpoint_file(run: Path, name: str | None = None) -> Path:
     for usual in (BEST, LAST):
         if (folder / usual).is_file():
             return folder / usual
-    fix = check_path.waiting_run(run) or "they were deleted, or it was stopped before the first of them; train it again"
+    deleted = "they were deleted, or it was stopped before the first of them; put checkpoints/ back, or train it anew"
+    fix = check_path.waiting_run(run) or deleted
     raise FileNotFoundError(check.complaint("RUN", f"hold checkpoints/{BEST} or {LAST}", run, fix))
 
 

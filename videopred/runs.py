@@ -102,7 +102,9 @@ def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now
     """
     if not folder.exists():
         fix = "train a run with `videopred train`, or give the folder that runs are in"
-        raise check_path.not_found_error("FOLDER", "be an existing folder", folder, fix, nearest_path(folder))
+        near = nearest_path(folder)
+        near = near if near and Path(near).is_dir() else None
+        raise check_path.not_found_error("FOLDER", "be an existing folder", folder, fix, near)
     now = time.time() if now is None else now
     files = score_files(scores)
     return [_look_at(path, files, now) for path in _find(folder, _DEPTH)]

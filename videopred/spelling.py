@@ -28,8 +28,11 @@ def nearest_path(path: Path, names: Iterable[str] = ()) -> str | None:
     """What a path to nothing is most like: a file of its kind beside it, or one of the names that could stand for it.
 
     Data files are also looked for in the current folder and in datasets/. Endings are not compared, as all files of a
-    kind are alike in them. A folder on the way may be misspelt as well.
+    kind are alike in them. A folder on the way may be misspelt as well. Of a name alone, it is the data of that name.
     """
+    named = [Path(f"{path}.h5"), Path("datasets") / f"{path}.h5"] if path == Path(path.stem) else []
+    for made in filter(Path.is_file, named):
+        return str(made)
     if not path.parent.exists() and (folder := nearest_path(path.parent)):
         path = Path(folder) / path.name
         if path.exists():

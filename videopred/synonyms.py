@@ -22,6 +22,7 @@ _ELSEWHERE = {
     "--init-from": "load load-from load-model pretrained pretrain weights",
     "--resume": "resume-from resume-path auto-resume checkpoint ckpt ckpt-path model-path loadsaved",
     "--device cuda": "gpu cuda use-cuda use-gpu gpu-id",
+    "--device cpu": "cpu use-cpu no-cuda no-gpu disable-cuda",
     "--device": "devices",
     "--devices": "gpus gpu-ids ngpu num-gpus world-size",
     "--nodes": "num-nodes",
@@ -59,6 +60,14 @@ _ELSEWHERE = {
     "--range": "values levels value-range data-range",
 }
 """What to write here -> the names that other tools have for it; what a command does not have is not offered there."""
+_COMMANDS = {
+    "evaluate": "test score eval validate metrics benchmark",
+    "render": "plot draw visualize visualise vis animate gif",
+    "rollout": "predict sample imagine forecast infer inference",
+    "train": "fit learn",
+    "generate": "make create dataset download",
+}
+"""Command -> what other tools call what it does."""
 
 
 def meant_flag(option: str, flags: Sequence[str]) -> str | None:
@@ -86,6 +95,11 @@ def meant_flag(option: str, flags: Sequence[str]) -> str | None:
     beginnings = sorted((flag for flag in there if name.startswith(f"{flag}-")), key=len)
     near = tails[:1] or beginnings[-1:]
     return there[near[0]] if near else None
+
+
+def meant_command(word: str) -> str | None:
+    """The command that does what others do by this name."""
+    return next((command for command, names in _COMMANDS.items() if word.lower() in names.split()), None)
 
 
 def meant_setting(name: str, settings: Iterable[str]) -> str | None:

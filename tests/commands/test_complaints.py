@@ -30,6 +30,7 @@ BAD = {
     "generat": "got generat; did you mean generate?",
     "bench cores --cores gru": "--cores must be one of rims, brims, scoff, got gru; choose one of these",
     "bench core --repeats 1": "bench scores, bench train, got bench core; did you mean bench cores?",
+    "plot models/a": f"COMMAND must be one of {', '.join(COMMANDS)}, got plot; did you mean render?",
     "--verbose": f"COMMAND must be one of {', '.join(COMMANDS)}, got --verb",
     "generate ball4": f"PRESET must be one of {', '.join(DATASETS)}, got ball4; did you mean balls4?",
     "generate --seed 3 balls4": "PRESET must come before the options, got --seed; put PRESET first, as in",

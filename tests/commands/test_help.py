@@ -182,8 +182,9 @@ def test_help_listings_and_usage_errors_load_nothing_heavy(tmp_path):
         "rollout x y --trace z.txt",
     ]
     wrong += ["import x --out y.npy", "import x", "import x --out y.h5 --axes TT", "import x --out y.h5 --range 1 0"]
-    missing = ["probe gone.npz", "train gone.h5", "train balls4 --out .", "evaluate gone y", "import gone --out y.h5"]
+    missing = ["probe gone.npz", "train gone.h5", "evaluate gone y", "import gone --out y.h5"]
     missing += ["train balls4 --core gru"]  # whose usual folder is in use
+    wrong += ["train balls4 --out ."]
     wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]
     expected = {words: [status, []] for status, words_of in enumerate([asked, missing, wrong]) for words in words_of}
     assert loaded_by(asked + wrong + missing, tmp_path) == expected

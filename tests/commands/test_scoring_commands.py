@@ -262,7 +262,7 @@ def test_means_over_fewer_steps_are_told_of_scores_and_of_their_comparison(place
     assert run(f"compare {tmp_path}/of-two eval/rims/balls4 --out {tmp_path}/again") == 0, "means are no protocol"
     assert " mean of 1 " in capfd.readouterr().out
     assert run(f"compare {place / 'gru'} {place / 'rims'} --means 4 --out {tmp_path}/longer") == 2
-    told = "videopred: --means must be between 1 and 3, the frames predicted, got 4; give fewer steps\n"
+    told = "videopred: --means must be between 1 and 3, the frames predicted, got 4; choose one of these\n"
     assert capfd.readouterr().err == told
 
 

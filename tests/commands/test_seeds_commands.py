@@ -127,7 +127,12 @@ def test_scores_of_seeds_of_which_one_was_trained_again_are_not_theirs(seeds, mo
     Path("models/gru/seed-1/run.json").write_text(json.dumps(record | {"started": "2026-01-02T03:04:05+00:00"}))
     capfd.readouterr()
     assert run("compare models/gru --overwrite") == 2
-    assert "SCORES must have scores, got models/gru, of which nothing is in eval/gru; sc" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert (
+        "SCORES must have scores, got models/gru, of which nothing is in eval/gru; score it with `videopred eval"
+        in said
+    )
+    assert "DATA --overwrite`, as what is in eval/gru is of an earlier state of it, or of another run" in said
 
 
 @pytest.mark.parametrize("words", ["evaluate {} two.h5", "plausibility {} two.h5", "report {}", "export {}"])
@@ -150,8 +155,13 @@ def test_runs_of_seeds_that_the_summary_does_not_name_are_not_passed_over(seeds,
     )
     shutil.copytree("models/gru/seed-1", tmp_path / "both/seed-7")
     assert run(f"evaluate {tmp_path / 'both'} two.h5") == 1
-    message = r"RUN must hold only runs that seeds\.json names, got \S+/both with seed-7; name their seeds in"
-    assert re.search(message, capfd.readouterr().err)
+    message = r"RUN must hold only runs that seeds\.json names, got \S+/both with seed-7; "
+    assert re.search(f"{message}move them away\n", capfd.readouterr().err), "as it is of another seed"
+    settings = json.loads((tmp_path / "both/seed-7/settings.json").read_text())
+    settings["training"]["seed"] = 7
+    (tmp_path / "both/seed-7/settings.json").write_text(json.dumps(settings))
+    assert run(f"evaluate {tmp_path / 'both'} two.h5") == 1
+    assert re.search(f"{message}name their seeds in", capfd.readouterr().err)
 
 
 def test_what_was_not_scored_says_how(seeds, tmp_path, monkeypatch, capfd):

@@ -31,6 +31,12 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
     (tmp_path / "above" / "balls4").mkdir(parents=True)
     (tmp_path / "above" / "balls4" / "balls4-00000-of-00001.h5").write_bytes(b"")
     (tmp_path / "intphys" / "train" / "00001" / "scene").mkdir(parents=True)
+    (tmp_path / "models" / "gru").mkdir(parents=True)
+    (tmp_path / "models" / "gru" / "settings.json").write_text("{}")
+    (tmp_path / "models" / "gru.gif").write_bytes(b"")
+    (tmp_path / "eval" / "gru" / "balls4").mkdir(parents=True)
+    (tmp_path / "eval" / "gru" / "balls4" / "scores.json").write_text("{}")
+    (tmp_path / "eval" / "comparison.png").write_bytes(b"")
     (tmp_path / "empty").mkdir()
     fixes = {
         "films": "bring it in with `videopred import ",
@@ -39,6 +45,8 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
         "seeds": "it is a run: look at it with ",
         "sets": "name one of its files, such as .*sets/balls4.h5$",
         "above": "name a folder in it, such as .*above/balls4$",
+        "models": "it holds runs: list them with `videopred runs .*models`$",
+        "eval": "it holds scores: name the data that they are of$",
         "empty": "make it again",
     }
     for name, fix in fixes.items():

@@ -148,7 +148,7 @@ def test_a_run_that_could_not_begin_is_held_by_nobody(folder, monkeypatch):
 def test_a_folder_that_holds_a_link_is_not_empty(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "photos").symlink_to(tmp_path)
-    with pytest.raises(FileExistsError, match="--out must be a new path"):
+    with pytest.raises(ValueError, match="--out must be a run folder or new"):
         RunFolder(tmp_path / "run").begin(CONFIG, "cpu", overwrite=False)
 
 

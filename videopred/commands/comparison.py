@@ -154,6 +154,9 @@ def _not_scored(run: Path, there: Sequence[str], missing: Sequence[str], offered
     among = [file.path.parent for file in files if not missing or file.data in missing]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
     fix = f"score it with `{typed_command(('evaluate', str(run), 'DATA'))}`, or name {folder}"
+    if not missing and not there and scores_in(_results(run)):
+        again = typed_command(("evaluate", str(run), "DATA", "--overwrite"))
+        fix = f"score it with `{again}`, as what is in {_results(run)} is of an earlier state of it, or of another run"
     near = nearest(missing[0], offered) if missing else None
     fix = f"did you mean --data {shell_quoted([near])}?" if near else fix
     got = f"{run}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {_results(run)}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check, check_path
 from videopred.datasets import open_dataset
+from videopred.files import read_json
 from videopred.run_files import SETTINGS, SUMMARY, data_name, is_seed_folder, run_name
 from videopred.training.places import run_of, seeds_of, to_replace
 from videopred.typed_commands import resume_command
@@ -48,6 +49,11 @@ def check_not_of_others(file: Path, runs: Sequence[Path], overwrite: bool) -> No
         )
 
 
+def _seed(run: Path) -> str:
+    """The seed that a run was trained from."""
+    return str(read_json(run / SETTINGS).get("training", {}).get("seed"))
+
+
 def each_run(runs: Sequence[Path]) -> list[Path]:
     """The runs at these paths; a folder of `train --seeds` stands for the runs from all its seeds.
 
@@ -68,7 +74,9 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
         there = {path.parent.name for path in run.glob(f"*/{SETTINGS}") if is_seed_folder(path.parent.name)}
         others = sorted(there - named)
         must, got = f"hold only runs that {SUMMARY} names", f"{run} with {', '.join(others)}"
-        fix = f"name their seeds in {run / SUMMARY} as well, or move them away"
+        fix = "move them away"
+        if all(_seed(run / name) == name.removeprefix("seed-") for name in others):
+            fix = f"name their seeds in {run / SUMMARY} as well, or {fix}"
         check.require_sound(not others, "RUN", must, got, fix)
         old = [f"seed {seed}" for seed in to_replace(run)]
         must, got = "hold runs of one training", f"{run}, of which {', '.join(old)} must still be replaced"

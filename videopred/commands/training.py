@@ -23,6 +23,7 @@ from videopred.processes import is_first_of_training
 from videopred.run_files import SUMMARY, is_seed_folder
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
+from videopred.systems import shell_quoted
 from videopred.training.aside import bring_back, bring_back_seeds
 from videopred.training.places import (
     check_free,
@@ -252,7 +253,8 @@ def _check_no_seed(out: Path) -> None:
     """Refuse the place of one of several seeds, which are trained alike and summed up together."""
     is_one = is_seed_folder(out.name) and (out.parent / SUMMARY).is_file()
     among = is_one and out in [run_of(out.parent, seed) for seed in seeds_of(out.parent)]
-    fix = f"choose another --out; to train that seed again, delete it and give --resume {out.parent}"
+    again = f"delete it and give --resume {shell_quoted([str(out.parent)])}"
+    fix = f"choose another --out; to train that seed again, {again}"
     check.require(not among, "--out", "be no run of several seeds", out, fix)
 
 

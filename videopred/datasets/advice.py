@@ -33,6 +33,10 @@ def how_to_mend(path: Path) -> str:
         return f"name one of its files, such as {files[0]}"
     if path.is_dir() and (files := sorted(path.glob("*/*.h5"))):
         return f"name a folder in it, such as {files[0].parent}"
+    if not looks_like_run(path) and any(map(looks_like_run, path.glob("*/"))):
+        return f"it holds runs: list them with `{typed_command(('runs', str(path)))}`"
+    if any(path.glob("*/scores.json")) or any(path.glob("*/*/scores.json")):
+        return "it holds scores: name the data that they are of"
     from videopred.datasets.intphys_layout import holds_intphys
 
     there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]

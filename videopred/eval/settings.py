@@ -48,7 +48,7 @@ class Protocol(Settings):
         each_once("--means", self.means)
         for steps in self.means:
             must = f"be between 1 and {self.horizon}, the frames predicted"
-            require(1 <= steps <= self.horizon, "--means", must, steps, "give fewer steps")
+            require(1 <= steps <= self.horizon, "--means", must, steps, "choose one of these")
         return self
 
     @property

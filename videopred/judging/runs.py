@@ -77,7 +77,7 @@ def _notes_on_unlike_seeds(runs: Mapping[str, Path], seeds: Mapping[str, tuple[s
         if is_seed_folder(run.name) and (run.resolve().parent / SUMMARY).is_file():
             folders[run.resolve().parent].add(name)
     unlike = [names for names in folders.values() if len(names) > 1 and not any(map(names.issubset, seeds.values()))]
-    why = "differ in more than the seed, so there is no mean over them"
+    why = "do not differ in their seed alone, so there is no mean over all of them"
     return [f"{' and '.join(sorted(names))} {why}" for names in unlike]
 
 

@@ -89,7 +89,8 @@ def new_paths(out: Path, part: str, clips: list[int], picture: PictureConfig, ov
     kinds, together = picture.kinds(out), picture.figure in OF_ALL_CLIPS
     if is_file_name(out):
         alone = together or len(clips) == 1
-        check.require(alone, "--out", "be a folder for several clips", out, "give a folder, or --clips 0")
+        fix = "give a folder, or choose one clip, as by --clips 0 alone"
+        check.require(alone, "--out", "be a folder for several clips", out, fix)
         return [[check_path.absent("--out", out, overwrite)]]
     ending = f"-{picture.figure}" if picture.figure else ""
     names = [f"{part}{ending}"] if together else [f"{part}-{clip}{ending}" for clip in clips]

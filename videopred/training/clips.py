@@ -68,7 +68,8 @@ class TrainingClips:
         aside = _kept_aside(file, training)
         self.to_learn = count - aside
         must = f"be at most {self.to_learn}, the clips left to learn from"
-        fix = "lower it, generate more clips, or learn from windows of them with --window"
+        windows = "learn from windows of them with --window" if training.window is None else "give a shorter --window"
+        fix = f"lower it, generate more clips, or {windows}"
         enough = training.batch_size <= self.to_learn or self.windows > 1
         check.require(enough, "--batch-size", must, training.batch_size, fix)
         with HeldInterrupt() as held:  # what is raised while objects end is lost

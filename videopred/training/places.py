@@ -49,13 +49,16 @@ def _files_in(out: Path) -> list[Path]:
 
 
 def check_free(out: Path, overwrite: bool) -> None:
-    """Refuse a place in which there is something, unless overwriting was asked for.
+    """Refuse a place in which there is something, unless it is a run and overwriting was asked for.
 
     Raises:
-        FileExistsError: something is there and `overwrite` is false.
+        FileExistsError: a run is there, and `overwrite` is false. ValueError: it is no run that is there.
     """
-    if not is_unbegun(out):
-        check_path.absent("--out", out, overwrite, folder=True)
+    if is_unbegun(out):
+        return
+    is_run = not out.is_dir() or any((out / name).exists() for name in (SETTINGS, RECORD))
+    check.require(is_run, "--out", "be a run folder or new", out, "choose another --out; only run folders are replaced")
+    check_path.absent("--out", out, overwrite, folder=True)
 
 
 def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:

@@ -24,7 +24,7 @@ from videopred.models.settings import PredictorConfig
 from videopred.run_files import RECORD, SETTINGS
 from videopred.run_record import read_record, updates_saved
 from videopred.settings import TrainingConfig
-from videopred.systems import replace
+from videopred.systems import replace, shell_quoted
 
 PREVIOUS = "previous.ckpt"
 
@@ -111,7 +111,7 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
     for name, said in damaged.items():
         print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
     if gone is not None:
-        fix = f"put it back, or train anew with --out {run} --overwrite"
+        fix = f"put it back, or train anew with --out {shell_quoted([str(run)])} --overwrite"
         raise check_path.not_found_error("--init-from", "be where it was", gone, fix, None)
     return start
 
@@ -158,7 +158,7 @@ def _check_nothing_saved(run: Path) -> None:
     record, damaged = _record(run), any((run / "checkpoints").glob("*.damaged"))  # of which it was said
     saved = updates_saved(record) or 0
     got = f"{run} without any, though {RECORD} says that {saved} updates were saved"
-    fix = f"put checkpoints/ back, or train it anew with --out {run} --overwrite"
+    fix = f"put checkpoints/ back, or train it anew with --out {shell_quoted([str(run)])} --overwrite"
     check.require_sound(damaged or not saved, "--resume", "hold its checkpoints", got, fix)
 
 
