@@ -69,7 +69,16 @@ def test_a_number_is_told_so_that_it_is_not_taken_for_a_whole_one(value, told):
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [(0.0123456, "0.01235"), (174.964, "175"), (9999.4, "9999"), (9999.6, "10000"), (-24680.4, "-24680"), (0.0, "0")],
+    [
+        (0.0123456, "0.01235"),
+        (174.964, "175"),
+        (9999.4, "9999"),
+        (9999.6, "10000"),
+        (-24680.4, "-24680"),
+        (0.0, "0"),
+        (5.041e24, "5.041e+24"),
+        (float("inf"), "inf"),
+    ],
 )
 def test_a_large_number_keeps_all_its_digits(value, told):
     assert four_digits(value) == told

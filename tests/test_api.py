@@ -162,6 +162,15 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
             "scores of a must be scores, got eval/a; give videopred.load_scores('eval/a')",
         ),
         (lambda *_: videopred.compare({"a": 0.3}), "scores of a must be scores, got float; write {"),
+        (lambda *_: videopred.compare({1: 0.3}), "scores must be called by text, got 1; write {"),
+        (
+            lambda *_: videopred.compare({"a": 0.3}, names=[1]),
+            "names must be a dict of rows and what they are",
+        ),
+        (
+            lambda *_: videopred.load_scores(3),
+            "SCORES must be a path, got 3, of class int; give it as text",
+        ),
         (lambda model, _: videopred.evaluate(model, "a.h5"), NO_CLIPS),
         (lambda model, _: judge(model, "a.h5", Protocol(context=3, horizon=2)), NO_CLIPS),
         (lambda model, _: videopred.imagine(model, Path("a.h5"), "test", [0], 3, 2), NO_CLIPS),

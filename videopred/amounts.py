@@ -16,8 +16,8 @@ def number_told(value: float) -> str:
 
 
 def four_digits(value: float) -> str:
-    """A number in four digits, or in all before its point if it has more: 0.01234, 12345."""
-    return f"{value:.4g}" if abs(value) < 9999.5 else f"{value:.0f}"
+    """A number in four digits, or in all before its point if it has more, up to nine: 0.01234, 12345, 1.234e+12."""
+    return f"{value:.0f}" if 9999.5 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def parts_told(clips: Mapping[str, int]) -> str:

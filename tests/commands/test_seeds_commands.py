@@ -135,6 +135,19 @@ def test_scores_of_seeds_of_which_one_was_trained_again_are_not_theirs(seeds, mo
     assert "DATA --overwrite`, as what is in eval/gru is of an earlier state of it, or of another run" in said
 
 
+def test_exports_of_an_older_training_do_not_spoil_the_scores_of_a_newer_one(seeds, monkeypatch, tmp_path, capfd):
+    for name in ("models", "two.h5"):
+        (shutil.copy if name == "two.h5" else shutil.copytree)(seeds / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    assert run("export models/gru") == 0
+    for seed in (0, 1):
+        path = Path(f"models/gru/seed-{seed}/run.json")
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"started": f"2026-01-02T03:04:0{seed}+00:00"}))
+    assert run("evaluate models/gru two.h5 --context 4 --horizon 3 --metrics mse") == 0
+    capfd.readouterr()
+    assert run("compare models/gru") == 0
+
+
 @pytest.mark.parametrize("words", ["evaluate {} two.h5", "plausibility {} two.h5", "report {}", "export {}"])
 def test_a_seed_that_was_not_trained_is_named(seeds, tmp_path, monkeypatch, capfd, words):
     monkeypatch.chdir(seeds)

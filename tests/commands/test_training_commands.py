@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from command_line import LEARNING, core_flags, loaded_by, run, unasked, written
-from tiny_runs import RECIPE, tiny_data
+from tiny_runs import HEIGHT, RECIPE, WIDTH, tiny_data
 
 from videopred.checkpoint import load_run, read_run
 from videopred.commands.experiments import next_command
@@ -172,8 +172,10 @@ def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, mon
     (copy / "settings.json").write_text(json.dumps(settings))
     assert next_command(copy) == ("generate", "motion3", "--clips", "test=200", "--out", "datasets/motion3.h5")
     monkeypatch.chdir(tmp_path)
-    kept = generate("motion3", {"test": 3}, recipe=find_recipe("motion3", frames=9), out="datasets/motion3.h5")
-    assert next_command(copy) == ("evaluate", str(copy), str(kept))
+    for size, offered in (({"height": HEIGHT, "width": WIDTH}, True), ({"height": 30, "width": 40}, False)):
+        recipe = find_recipe("motion3", frames=9, **size)
+        kept = generate("motion3", {"test": 3}, recipe=recipe, out="datasets/motion3.h5", overwrite=True)
+        assert next_command(copy) == (("evaluate", str(copy), str(kept)) if offered else None)
 
 
 def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):

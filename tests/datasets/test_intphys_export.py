@@ -101,6 +101,23 @@ def test_folders_of_others_are_not_replaced(tmp_path):
     assert (tmp_path / "mine/train/cats").is_dir()
 
 
+@pytest.mark.parametrize("name", ["train/0/a.png", "validation/1234/scene/a.png", "dev", "test"])
+def test_what_only_looks_like_our_films_is_not_replaced_either(tmp_path, name):
+    """Digits as classes, for example, or a file."""
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_bytes(b"mine")
+    with pytest.raises(ValueError, match=r"^--out must be a folder of such films, or a new one, got"):
+        export_intphys(clips_of_ours(), tmp_path, overwrite=True)
+    assert (tmp_path / name).read_bytes() == b"mine"
+
+
+def test_what_macos_leaves_in_our_folders_does_not_matter(tmp_path):
+    folder = export_intphys(clips_of_ours(), tmp_path / "films", part="train")
+    for place in (folder, folder / "train"):
+        (place / ".DS_Store").touch()
+    export_intphys(clips_of_ours(), folder, part="train", overwrite=True)
+
+
 def test_films_are_replaced_as_a_whole(tmp_path):
     folder = export_intphys(clips_of_ours(), tmp_path / "films", part="train")
     export_intphys(clips_of_ours(), folder, part="validation", overwrite=True)

@@ -58,6 +58,8 @@ def test_a_single_clip_is_told_as_one(tmp_path):
     verdict = proved(generate("balls4", {"test": 1}, seed=3, out=tmp_path, recipe=small("balls4")))
     assert verdict.proved["addresses"] == "the clip is at its own address, with its own seed"
     assert verdict.proved["parts"] == "there is but one clip"
+    digits = proved(generate("sm-mnist", {"test": 1}, seed=3, out=tmp_path, recipe=small("sm-mnist")))
+    assert digits.proved["parts"] == "there is but one clip"
 
 
 @pytest.mark.parametrize("name", DATASETS)

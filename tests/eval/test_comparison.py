@@ -14,6 +14,7 @@ import torch
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.comparison_over_data import compare_over_data
+from videopred.eval.comparison_rows import relative_error
 from videopred.eval.data_names import names_of, table_names
 from videopred.eval.intervals import over_clips
 from videopred.eval.scores import Scores
@@ -96,6 +97,10 @@ def test_nothing_is_relative_to_a_perfect_row():
     assert np.isnan(compared.difference("rims", "mse").ratio)
     assert np.isnan(compared.difference("gru", "mse").ratio)
     assert compared.to_dict()["rows"]["rims"]["mse"]["3"]["ratio"] is None
+
+
+def test_no_relative_error_has_no_sign():
+    assert not np.signbit(relative_error(1.0, 0.5, 1.0))
 
 
 @pytest.mark.parametrize(("name", "ours", "theirs", "ratio"), [("ssim", 0.9, 0.8, 0.5), ("psnr", 30.0, 20.0, 70 / 80)])

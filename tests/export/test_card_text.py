@@ -73,6 +73,7 @@ def test_an_own_file_may_be_named_like_a_published_experiment(tmp_path):
             {},
             "of 9 frames, the last 5 from its own predictions",
         ),
+        ({"noise": 0.004}, {}, "the true ones before it, with 0.4% of the values of true frames flipped. Another seed"),
         ({"noise": 0.2}, {}, "the true ones before it, with 20% of the values of true frames flipped. Another seed"),
         ({"sampling": "linear"}, {}, "of 9 frames, from true frames and, as scheduled sampling has it, from its own"),
         ({}, {"init_from": "first"}, "starting from the weights of `first`, on clips like these, of 9 frames, each"),

@@ -114,6 +114,11 @@ def test_runs_in_a_folder_of_seeds_that_were_not_trained_alike_are_told(place, t
     assert (len(alike.seeds), alike.notes) == (1, ())
 
 
+def test_one_run_by_two_spellings_is_one(place, tmp_path):
+    with pytest.raises(ValueError, match=r"^RUN must be given once each, got \S+/seed-0 twice; leave one out"):
+        judged(place, "seed-0", "other/../seed-0")
+
+
 def test_the_export_of_a_checkpoint_on_the_way_is_no_seed(place, tmp_path):
     last = export_run(place / "seed-1", tmp_path / "last.safetensors", checkpoint="last")
     scores = judged(place, "seed-0", str(last))

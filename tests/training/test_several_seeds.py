@@ -308,6 +308,7 @@ def test_a_summary_needs_no_last_checkpoint_either(data, tmp_path):
     out = train_seeds(data, (1, 2), tiny_model(), tiny_training(), out=tmp_path / "runs", device="cpu")
     before = (out / "seeds.json").read_text()
     (out / "seed-1" / "checkpoints" / "last.ckpt").unlink()
+    (out / "seed-2" / "checkpoints" / "last.ckpt").write_bytes(b"damaged")
     assert (resume_seeds(out, device="cpu") / "seeds.json").read_text() == before
 
 

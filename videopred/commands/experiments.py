@@ -84,8 +84,9 @@ def next_command(folder: Path, asked: Asked | None = None) -> Words | None:
     """The command that judges a run, or runs from several seeds, on the data they learned from.
 
     Of a run of an experiment it is its own, if the data has test clips, which all experiments are judged by. Of a run
-    that learned from clips made as they were needed, it is the one that makes test clips; None where these are gone,
-    or were of a recipe in a file, of which no command makes any.
+    that learned from clips made as they were needed, it is the one that makes test clips, or that judges on those in
+    datasets/<name>.h5. None where clips are gone, are of another size, or were of a recipe in a file, of which no
+    command makes any.
 
     Args:
         folder: the run, or the folder of runs.
@@ -103,6 +104,8 @@ def next_command(folder: Path, asked: Asked | None = None) -> Words | None:
         return None
     data = from_here(kept)
     clips = _opened(data)
+    if clips is not None and clips.film_shape != config.film_shape:
+        return None
     part = clips.part_to_judge if clips else "test"
     if part != "test":
         return ("evaluate", str(folder), str(data), "--part", part)

@@ -44,7 +44,7 @@ from videopred.datasets.shapes import SHAPES
 from videopred.files import whole_folder
 
 _WALLS, _FLOOR, _OCCLUDER, _OBJECT = 0, 1, 10, 100
-_OURS = re.compile(r"(train|validation)(/\d+)?|(dev|test)(/O[123])?|(dev|test)_ids\.txt")
+_OURS = re.compile(r"(train|validation)(/\d{5,})?|(dev|test)(/O[123])?|(dev|test)_ids\.txt|(.*/)?\.DS_Store")
 _LABELS = ("block", "floor", "movement", "objects", "occluded", "possible", "scene", "splices")
 _NEEDED = {
     *(f"labels/{name}" for name in _LABELS),
@@ -95,7 +95,8 @@ def export_intphys(
     check.require(is_folder, "--out", "be a folder", folder, "name it without that ending, and pack it afterwards")
     folder = check_path.free_folder(Path(folder), overwrite).absolute()
     there = [path.relative_to(folder).as_posix() for path in (*folder.glob("*"), *folder.glob("*/*"))]
-    others = sorted(name for name in there if not _OURS.fullmatch(name))
+    files = {name for name in there if (folder / name).is_file() and "." not in name}
+    others = sorted(name for name in there if not _OURS.fullmatch(name) or name in files)
     check.require(not others and not folder.is_file(), "--out", "be a folder of such films, or a new one",
                   f"{folder} with {', '.join(others[:3]) or 'a file'}", "choose another name")  # fmt: skip
     with whole_folder(folder) as partial, tqdm(total=sum(parts.values()), unit="film", disable=not progress) as bar:

@@ -119,6 +119,8 @@ def _prove_whole(shares: Sequence[_Share], progress: bool) -> str:
                 names.add(f"{share.part}/{name}")
                 chunks += 1
                 bar.update()
+    if chunks == 1:
+        return "the one chunk is present and can be read"
     return f"all {chunks:,} chunks of {counted(len(names), 'data set')} are present and can be read"
 
 
@@ -189,11 +191,12 @@ def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progr
                         _require(fine, "hold no clip twice", got, share, place)
                         repeated += 1
                 bar.update(stop - start)
+    if total == 1:
+        return "there is but one clip"
     if not world:
         return f"no two parts share a clip; {repeated:,} of {total:,} clips equal an earlier one of their part"
     by_chance = f", but for {repeated:,} that look like an earlier one by chance" if repeated else ""
-    apart = f"no two of {total:,} clips show the same frames" if total > 1 else "there is but one clip"
-    return f"{apart}{by_chance}{_prove_digits_apart(shares)}"
+    return f"no two of {total:,} clips show the same frames{by_chance}{_prove_digits_apart(shares)}"
 
 
 def _check_masks(frames: np.ndarray, share: _Share, start: int, stop: int) -> None:

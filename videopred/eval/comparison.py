@@ -243,7 +243,10 @@ def compare(
     """
     fix = 'write {"RIMs": …}, with what videopred.evaluate or load_scores returned'
     check.require_kind(isinstance(scores, Mapping), "scores", "be a dict of scores by name", type(scores).__name__, fix)
+    must = "be a dict of rows and what they are called"
+    check.require_kind(isinstance(names or {}, Mapping), "names", must, type(names).__name__, "leave it out")
     for name, table in scores.items():
+        check.require_kind(isinstance(name, str), "scores", "be called by text", repr(name), fix)
         check_path.not_a_path(f"scores of {name}", table, "be scores", "load_scores")
         check.require_kind(isinstance(table, Scores), f"scores of {name}", "be scores", type(table).__name__, fix)
     check.require(len(scores) > 0, "SCORES", "be given", "nothing", "name what `videopred evaluate` wrote")

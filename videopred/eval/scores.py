@@ -322,8 +322,10 @@ def load_scores(path: Path | str) -> Scores:
     Raises:
         FileNotFoundError: a file is missing.
         ValueError: one is not what `save` wrote.
+        TypeError: no path.
     """
-    folder = Path(path).parent if Path(path).name == SCORES else Path(path)
+    folder = check_path.as_path("SCORES", path)
+    folder = folder.parent if folder.name == SCORES else folder
     for name in (SCORES, SCORE_FILES[2]):
         check_path.existing_file("SCORES", folder / name, _FIX)
     try:

@@ -1,6 +1,7 @@
 """Facts of a run and its data, as names and values to be read, and its curves."""
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def provenance(run: FoundRun) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in names:
         value = record.get(name)
-        if name in _TIMES and isinstance(value, int | float):
+        if name in _TIMES and isinstance(value, int | float) and isfinite(value):
             found[_TIMES[name]] = duration(value)
         elif value is not None:
             found[name] = setting_told(value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from videopred import check
 from videopred.amounts import counted
-from videopred.checkpoint import BEST, LAST, LOOKS_KEY, whole_checkpoint
+from videopred.checkpoint import BEST, LAST, LOOKS_KEY, DamagedCheckpointError, whole_checkpoint
 from videopred.files import folders_of, told_of, write_bytes, write_json
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import LOCK, SETTINGS, SUMMARY
@@ -235,12 +235,17 @@ def _resume_held(out: Path, seeds: Sequence[int], training: TrainingConfig | Non
 
 
 def _lowest(run: Path) -> float:
-    """The lowest validation loss of a run, as its last checkpoint has it, or its best where that one was deleted."""
+    """The lowest validation loss of a run, as its last checkpoint has it, or its best where that one is gone."""
     last, best = (run / "checkpoints" / name for name in (LAST, BEST))
-    kept, fix = best if best.exists() and not last.exists() else last, "put it back"
     must = "be there, as the lowest validation loss of that seed is read from it"
-    check.require_sound(kept.is_file(), str(kept), must, "nothing", fix)
-    return float(whole_checkpoint(kept)[LOOKS_KEY]["lowest"])
+    check.require_sound(last.is_file() or best.is_file(), str(last), must, "nothing", "put it back")
+    try:
+        content = whole_checkpoint(last)
+    except (FileNotFoundError, DamagedCheckpointError):
+        if not best.is_file():
+            raise
+        content = whole_checkpoint(best)
+    return float(content[LOOKS_KEY]["lowest"])
 
 
 def _summed_up(out: Path, seeds: Sequence[int]) -> Path:
