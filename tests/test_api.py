@@ -162,6 +162,22 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
             "scores of a must be scores, got eval/a; give videopred.load_scores('eval/a')",
         ),
         (lambda *_: videopred.compare({"a": 0.3}), "scores of a must be scores, got float; write {"),
+        (
+            lambda model, clips: videopred.imagine(model, clips, "test", ["0"], 3, 2),
+            "--clips must be numbers of clips, got '0'; count from 0",
+        ),
+        (
+            lambda model, clips: videopred.imagine(model, clips, "test", None, 3, 2),
+            "--clips must be numbers of clips, got None; write e.g. (0, 1)",
+        ),
+        (
+            lambda model, clips: videopred.evaluate(model, clips, metric_settings={"f1.threshold": 0.3}),
+            "metric_settings must be texts in a list, got {'f1.threshold': 0.3}; write ('f1.threshold=0.4',)",
+        ),
+        (
+            lambda _, clips: judge(lambda film, horizon: film, clips, Protocol(context=3, horizon=2), seeds=("a", "b")),
+            "seeds must be a dict of rows by group, got ('a', 'b'); write {",
+        ),
         (lambda *_: videopred.compare({1: 0.3}), "scores must be called by text, got 1; write {"),
         (
             lambda *_: videopred.compare({"a": 0.3}, names=[1]),

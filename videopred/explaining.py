@@ -53,6 +53,7 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
     if kind == "json_invalid":
         return check.complaint(name, "be JSON", message.removeprefix("Invalid JSON: "), "mend it there")
     must = message.removeprefix("Input should ").removeprefix("Tuple should ")
+    must = re.sub(r"^Input is not a valid path .*", "be a path", must)
     must = re.sub(r"( after validation, not \d+|, unable to parse .*)$", "", must)
     must = {"be a valid tuple": "be a list", "be a valid dictionary": "be an object or a dict"}.get(must, must)
     shown = "nothing" if kind == "too_short" and not got else repr(got)

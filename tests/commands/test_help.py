@@ -133,7 +133,7 @@ def test_so_does_help_of_a_core_of_ones_own(tmp_path, monkeypatch, capfd):
             watts: int | None = None
 
         class Lamp(nn.Module):
-            settings, initial_state, step = LampSettings, print, print
+            settings, initial_state, step = LampSettings, lambda *words, **more: None, print
     """
     (tmp_path / "mylamp.py").write_text(dedent(core))
     monkeypatch.syspath_prepend(tmp_path)

@@ -418,7 +418,7 @@ def test_a_run_that_learned_from_other_clips_of_that_name_is_refused_before_anyt
     experiment = make_plan(PAPER_FIGURES["rims-figure-12"], "tiny", Path("eval")).trainings[0].asked.scaled
     recipe, clips, out = experiment.recipe, experiment.clips, experiment.data_file
     generate(experiment.data, clips, recipe=recipe, seed=1, out=out)
-    cli.run(["train", "rims-balls678", "--scale", "tiny", "--device", "cpu"])
+    cli.run(["train", "rims-balls678", "--scale", "tiny", "--data", str(out), "--device", "cpu"])
     generate(experiment.data, clips, recipe=recipe, seed=0, out=out, overwrite=True)
     told = f"^models/rims-balls678-tiny must have learned from the clips in {out}, got a run that learned from others"
     with pytest.raises(ValueError, match=told):

@@ -157,7 +157,8 @@ def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, mon
     monkeypatch.chdir(place)
     assert next_command(Path("gru")) == ("evaluate", "gru", "balls4.h5")
     copy = tmp_path / "a b"
-    copy.mkdir()
+    (copy / "checkpoints").mkdir(parents=True)
+    (copy / "checkpoints" / "last.ckpt").touch()
     settings = json.loads(Path("gru/settings.json").read_text())
     recipe = copy / "recipe.json"
     recipe.touch()
@@ -183,7 +184,8 @@ def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):
     settings = json.loads((place / "gru/settings.json").read_text())
     data = settings["data"]["path"]
     for seed in (0, 1):
-        (tmp_path / f"seed-{seed}").mkdir()
+        (tmp_path / f"seed-{seed}/checkpoints").mkdir(parents=True)
+        (tmp_path / f"seed-{seed}/checkpoints/best.ckpt").touch()
     (tmp_path / "seeds.json").write_text('{"seeds": [0, 1]}')
     own = {"name": "rims-balls4", "own_file": True}
     for experiment, asked in (({"name": "rims-balls4"}, " --context 4 --horizon 5"), ({"name": "mine"}, ""), (own, "")):

@@ -155,7 +155,7 @@ WRONG = [
     (npy(GREY[0, ..., 0] % 2), {}, "--range must be given where 1 may be white or almost black, got uint8 from 0"),
     (npy(GREY[0, ..., 0] - 0.5), {}, "--range must say which numbers are black and white, except for bool, uint8"),
     (npy(GREY[0, ..., 0] / -255), {}, "got none for float64 from -1 to -0 in "),
-    (npy(GREY[0, ..., 0].astype(int)), {}, "f.npy; give e.g. --range 0 255, or --range -1 1"),
+    (npy(GREY[0, ..., 0].astype(int)), {}, "f.npy; give e.g. --range 0 255"),
     (npy(GREY[0, ..., 0]), {"range": (0, 200)}, "--range must span what is there, uint8 from 0 to 255 in "),
     (npy(GREY[0, ..., 0]), {"range": (1, 255)}, "got 1 255; choose a wider range"),
     (npy(NAN), {}, "SOURCE must hold numbers that are finite, got NaN in "),

@@ -221,6 +221,10 @@ def test_answers_that_are_refused(tmp_path, lines, message):
         ),
         ("", "films.csv must begin with a head line that has film and plausibility, got nothing; add it; larger"),
         ("film,plausibility\nO1/0001_occluded_static_nobj1/1,inf\n", "line 2 must have a finite number as plausibil"),
+        (
+            "film,plausibility\nO1/0001_occluded_static_nobj1/1,-1.7e308\n",
+            "line 2 must have a plausibility from -1e300 to 1e300, got '-1.7e308'; give the least",
+        ),
         ("film,plausibility\nO1/0001_occluded_static_nobj1/1\n", "line 2 must have a finite number as plausibility, g"),
     ],
 )
@@ -250,3 +254,13 @@ def test_lines_of_a_table_that_name_no_aggregate_are_called_given(tmp_path):
     lines = [f"{name},{k},\n" for k, name in enumerate(names[0])]
     path.write_text("".join(["film,plausibility,aggregate\n", *lines]))
     assert list(read_scores(path, names)) == ["given"]
+
+
+def test_sums_too_close_together_cannot_be_answered():
+    """Each film keeps its rank, but a margin of a third of a step of 2^-50 is lost."""
+    first, second = POSSIBLE.cumsum(1) == 1, (~POSSIBLE).cumsum(1) == 1
+    films = np.where(POSSIBLE, np.where(first, 0.0, 1.0), np.where(second, 0.3, 0.7 - 6e-16))
+    margins = from_numbers(films, POSSIBLE).margins
+    assert (margins > 0).all()
+    with pytest.raises(ValueError, match=r"^--answers must keep all orders and ties"):
+        write_answers(named(5), films, POSSIBLE, margins)

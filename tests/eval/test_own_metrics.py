@@ -354,6 +354,24 @@ def test_its_convention_is_a_sentence():
         make_metric("mine:Mute")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "must"),
+    [
+        ("label", 3, "be a text"),
+        ("decimals", 2.5, "be a whole number of at least 0"),
+        ("range", (1, 0), "be two numbers, the lowest first"),
+        ("range", "ab", "be two numbers, the lowest first"),
+        ("higher_is_better", "yes", "be True or False"),
+    ],
+)
+def test_what_it_says_of_itself_is_looked_at_before_any_film_is(place, monkeypatch, name, value, must):
+    make_metric("mine:Power")
+    monkeypatch.setattr(sys.modules["mine"].Power, name, value)
+    told = re.escape(f"metric mine:Power: {name} must {must}, got {value!r}; mend it there")
+    with pytest.raises(ValueError, match=told):
+        make_metric("mine:Power")
+
+
 def test_it_need_not_be_hashable(place):
     assert judged(place, "mine:Unhashable").mean("model", "mine:Unhashable") == pytest.approx(0.5)
 

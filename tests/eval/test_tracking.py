@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from made_up_objects import BALLS, CLIPS, RADIUS, STEPS, drawn, hide, paint, true_objects
 from torch import Tensor
 
+from videopred.eval.discs import Tracks, given_up
 from videopred.eval.objects import Objects
 from videopred.eval.tracking import UNEXPECTED, track
 
@@ -234,3 +236,28 @@ def test_a_clip_is_followed_as_it_is_alone():
         alone = track(*(one[clip : clip + 1] for one in given))
         torch.testing.assert_close(whole.positions[clip], alone.positions[0], rtol=0, atol=0, equal_nan=True)
         assert torch.equal(whole.masks[clip], alone.masks[0])
+
+
+ALL = np.ones((1, 2), bool)
+
+
+def two_discs(radius: tuple[float, float]) -> Tracks:
+    place = np.array([[[10.0, 10.0], [12.0, 10.0]]])
+    return Tracks(place, 0 * place, np.array([radius]), ALL, ALL, place, ALL[:, 0], np.array([min(radius)]))
+
+
+@pytest.mark.parametrize(("radius", "area"), [((6.0, 3.0), (60, 25)), ((3.0, 6.0), (25, 60))])
+def test_of_discs_of_different_sizes_the_one_that_shows_less_of_itself_is_given_up(radius, area):
+    """Half of the large one, which is more pixels than nearly all of the small one."""
+    tracks = two_discs(radius)
+    up = given_up(tracks, tracks.place, np.array([area], float), ALL)
+    np.testing.assert_array_equal(up, np.array([radius]) == 6)
+
+
+@pytest.mark.parametrize("strayed", [0, 1])
+def test_of_equal_discs_the_one_that_is_farther_from_where_it_was_expected_is_given_up(strayed):
+    tracks = two_discs((4.0, 4.0))
+    before = tracks.place.copy()
+    before[0, strayed, 1] += 1
+    up = given_up(tracks, before, np.full((1, 2), 20.0), ALL)
+    np.testing.assert_array_equal(up, [np.arange(2) == strayed])

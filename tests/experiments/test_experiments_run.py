@@ -260,3 +260,11 @@ def test_data_of_other_numbers_of_clips_is_refused(tmp_path, monkeypatch):
     message = r"^datasets/motion3-tiny\.h5 must hold train=12 validation=4 test=12, got train=3 test=2; move it away"
     with pytest.raises(ValueError, match=message):
         find_or_make_clips(tiny)
+
+
+def test_clips_of_another_seed_are_not_the_experiments(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    experiment = at_scale(find_experiment("rims-balls4"), "tiny")
+    generate(experiment.data, experiment.clips, recipe=experiment.recipe, seed=5, out=experiment.data_file)
+    with pytest.raises(ValueError, match=r"^datasets/balls4-rnem-tiny\.h5 must be made with seed 0, got seed 5; move"):
+        find_or_make_clips(experiment)

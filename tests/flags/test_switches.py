@@ -52,3 +52,22 @@ def test_a_switch_takes_no_value(words, got, fix):
 def test_a_switch_that_is_nearly_spelled_is_offered():
     with pytest.raises(ValueError, match=r"got --wals; did you mean --walls\?$"):
         flags.read(command, "command", ["--wals"])
+
+
+def command_with_numbers(*, walls: bool = True, fast: bool = False, seed: int = 0) -> None:
+    """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        ("--seed 1 --fast 1", "write --fast, without a value"),
+        ("--fast 1 --seed 1", "write --fast, without a value"),
+        ("--seed=0 --walls 0", "write --no-walls, without a value"),
+        ("--seed 1 --fast=1", "write --fast, without a value"),
+        ("--seed 1 1", "see --help"),
+    ],
+)
+def test_a_value_of_another_flag_is_not_a_switchs(words, fix):
+    with pytest.raises(ValueError, match=f"got .; {fix}$"):
+        flags.read(command_with_numbers, "command", words.split())

@@ -289,7 +289,7 @@ def test_what_cannot_be_probed(tmp_path, known):
     with pytest.raises(ValueError, match=r"TRACE must hold finite states, got others in .*nan.npz; train again"):
         probe_trace(kept(tmp_path / "nan.npz", known, np.full((B, STEPS, K, D), np.nan)))
     one = {name: values[:1] for name, values in known.items()}
-    with pytest.raises(ValueError, match="TRACE must hold two clips at least, got 1; roll out more with --first"):
+    with pytest.raises(ValueError, match="TRACE must hold two clips at least, got 1; roll out more, by a higher"):
         probe_trace(kept(tmp_path / "one.npz", one, np.zeros((1, STEPS, K, D))))
     for name, truth in {"films.npz": {}, "alike.npz": {"labels/kind": np.ones(B, int)}}.items():
         with pytest.raises(ValueError, match=f"TRACE must hold positions, or labels that differ, got .*{name};"):

@@ -175,6 +175,15 @@ def test_a_step_that_gives_something_else_is_one_clear_line_before_anything_is_w
     assert not (place / "odd-run").exists()
 
 
+def test_a_first_state_without_a_generator_is_named_before_anything_is_written(place):
+    (place / "plain.py").write_text(
+        "from torch import nn\nclass Core(nn.Module):\n    step = print\n    def initial_state(self, batch): ...\n"
+    )
+    fix = r"write def initial_state\(self, batch, \*, generator=None\)"
+    with pytest.raises(ValueError, match=rf"must have an initial_state that takes generator, got one without; {fix}"):
+        own_class("plain:Core")
+
+
 def test_what_is_built_into_python_is_no_core():
     with pytest.raises(
         ValueError, match=r"^core sys:exit must be a class in sys, got <built-in function exit>; it has "

@@ -82,7 +82,7 @@ def test_without_one_the_last_clips_are_kept_aside(tmp_path, share, aside):
             {"window": 10},
             "^--window must be at most 9, the frames of a clip, got 10; leave it out to",
         ),
-        ({"train": 6}, {"batch_size": 6, "window": 9}, "^--batch-size must be at most 5, .*of them with --window$"),
+        ({"train": 6}, {"batch_size": 6, "window": 9}, "^--batch-size must be at most 5, .* give a shorter --window$"),
         (
             {"train": 1},
             {"window": 5},

@@ -86,15 +86,19 @@ def next_command(folder: Path, asked: Asked | None = None) -> Words | None:
     Of a run of an experiment it is its own, if the data has test clips, which all experiments are judged by. Of a run
     that learned from clips made as they were needed, it is the one that makes test clips, or that judges on those in
     datasets/<name>.h5. None where clips are gone, are of another size, or were of a recipe in a file, of which no
-    command makes any.
+    command makes any; or where its checkpoints are gone.
 
     Args:
         folder: the run, or the folder of runs.
         asked: the experiment; if None, that of the name that the run keeps, if there is one.
     """
+    from videopred.checkpoint import BEST, LAST
     from videopred.training.resuming import read_settings
 
-    config, _ = read_settings(run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder)
+    run = run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder
+    config, _ = read_settings(run)
+    if not any((run / "checkpoints" / name).is_file() for name in (BEST, LAST)):
+        return None
     kept = kept_clips(config.data.path) if config.data else None
     if config.data and config.data.path in DATASETS:
         kept = Path("datasets") / f"{config.data.path}.h5"

@@ -131,7 +131,8 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
     letters = axes + "".join(letter for letter in "BTHWC" if letter not in axes)
     films = there.transpose([letters.index(letter) for letter in "BTHWC"])
     channels = films.shape[-1]
-    fix = "leave alpha out" if channels == 4 else "say with --axes which axis is which"
+    fix = "say with --axes which axis is which" if {1, 3} & {*array.shape} else "keep one or three of its channels"
+    fix = "leave alpha out" if channels == 4 else fix
     must = "have 1 or 3 channels"
     check.require(channels in (1, 3), "SOURCE", must, f"{channels} ({axes}, {array.shape}) in {source}", fix)
 

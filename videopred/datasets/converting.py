@@ -192,6 +192,10 @@ class _InOneGo:
         self._next, self._frames = (film, start + frames), ahead
 
 
+_USUAL = ((0, 1), (-1, 1), (0, 255), (0, 65535))
+"""What numbers usually mean black and white."""
+
+
 def _range(seen: _Seen, config: ImportConfig, path: Path) -> tuple[float, float]:
     """The numbers that mean black and white: as given, or as their type says where it leaves no doubt."""
     shown = f"{seen.dtype} from {number_told(seen.low)} to {number_told(seen.high)} in {path}"
@@ -211,7 +215,9 @@ def _range(seen: _Seen, config: ImportConfig, path: Path) -> tuple[float, float]
         return 0, 255
     inside = seen.dtype.kind == "f" and seen.low >= 0 and seen.high <= 1
     must = "say which numbers are black and white, except for bool, uint8, and floats in [0, 1]"
-    check.require(inside, "--range", must, f"none for {shown}", "give e.g. --range 0 255, or --range -1 1")
+    likely = [f"{low} {high}" for low, high in _USUAL if low <= seen.low and seen.high <= high]
+    fix = f"give e.g. --range {likely[0]}" if likely else "give the two numbers"
+    check.require(inside, "--range", must, f"none for {shown}", fix)
     return 0, 1
 
 

@@ -196,6 +196,7 @@ def _table(path: Path) -> Iterator[tuple[int, str, str, str, str]]:
         check.require(not missing, str(path), must, got, "add it; larger plausibility is more plausible")
         for row in rows:
             label = (row.get("possible") or "").lower()  # spreadsheets shout
+            label = {"1": "true", "0": "false"}.get(label, label)
             yield rows.line_num, row.get("aggregate") or "given", row["film"] or "", row["plausibility"] or "", label
     except csv.Error as error:  # a field too long for any number or name, such as after a quote that is never closed
         where, fix = f"{path}, after line {rows.line_num},", "look for a quote that is not closed"
@@ -228,4 +229,6 @@ def _number(text: str, where: str) -> float:
     except ValueError:
         number = math.nan
     check.require(math.isfinite(number), where, "have a finite number as plausibility", repr(text), "mend it")
+    must, fix = "have a plausibility from -1e300 to 1e300", "give the least of the others less 1 for minus infinity"
+    check.require(abs(number) <= 1e300, where, must, repr(text), fix)  # sums of four must not overflow
     return number

@@ -244,7 +244,8 @@ def compare(
     fix = 'write {"RIMs": …}, with what videopred.evaluate or load_scores returned'
     check.require_kind(isinstance(scores, Mapping), "scores", "be a dict of scores by name", type(scores).__name__, fix)
     must = "be a dict of rows and what they are called"
-    check.require_kind(isinstance(names or {}, Mapping), "names", must, type(names).__name__, "leave it out")
+    named = isinstance(names or {}, Mapping) and all(isinstance(name, str) for name in (names or {}).values())
+    check.require_kind(named, "names", must, repr(names), "leave it out")
     for name, table in scores.items():
         check.require_kind(isinstance(name, str), "scores", "be called by text", repr(name), fix)
         check_path.not_a_path(f"scores of {name}", table, "be scores", "load_scores")

@@ -40,6 +40,9 @@ def own_metric(address: str) -> Any:
     fits = isinstance(kind, type) and issubclass(kind, Settings)
     fix = "derive it from videopred.settings.Settings"
     check.require(fits, f"{argument}: settings", "be a class of settings", kind, fix)
+    required = [name for name, field in kind.model_fields.items() if field.is_required()]
+    must, fix = "have a default for every field", "give them one"
+    check.require(not required, f"{argument}: settings", must, f"none of {', '.join(required)}", fix)
     return type(found.__name__, (found,), {"name": address, "settings": kind, "__module__": found.__module__})
 
 
@@ -52,9 +55,23 @@ def made_own(kind: type[Metric], config: Settings) -> Metric:
     with naming(kind):
         metric = kind(config)
         told: Any = metric.convention
+        label, decimals, ends, better = metric.label, metric.decimals, metric.range, metric.higher_is_better
     fix = "return one that says what the number means"
     check.require_kind(isinstance(told, str), f"metric {kind.name}: convention", "be a sentence", repr(told), fix)
+    for name, value, fits, must in (
+        ("label", label, isinstance(label, str), "be a text"),
+        ("decimals", decimals, type(decimals) is int and decimals >= 0, "be a whole number of at least 0"),
+        ("range", ends, _is_range(ends), "be two numbers, the lowest first"),
+        ("higher_is_better", better, isinstance(better, bool), "be True or False"),
+    ):
+        check.require(fits, f"metric {kind.name}: {name}", must, repr(value), "mend it there")
     return metric
+
+
+def _is_range(ends: Any) -> bool:
+    """Whether it is a lowest and a highest number."""
+    numbers = isinstance(ends, tuple | list) and len(ends) == 2 and all(isinstance(end, int | float) for end in ends)
+    return numbers and ends[0] < ends[1]
 
 
 def _is_metric(thing: Any) -> bool:

@@ -156,7 +156,7 @@ def _read(
         return np.full(shape, np.nan), np.full(shape, np.nan)
     inputs, wanted = inputs[known], wanted[known]
     middle, spread, mean = inputs.mean(0), inputs.std(0), wanted.mean(0)
-    spread = np.where(spread > 0, spread, 1)
+    spread = np.where(spread > 1e-6 * np.abs(middle), spread, 1)
     inputs, wanted = (inputs - middle) / spread, wanted - mean
     (weights,) = _maps(inputs, wanted, [_best_penalty(inputs, wanted) if penalty is None else penalty])
     return (scored - middle) / spread @ weights + mean, np.broadcast_to(mean, shape)

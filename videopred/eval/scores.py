@@ -297,7 +297,9 @@ class Scores:
 
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
+            TypeError: no path.
         """
+        folder = check_path.as_path("--out", folder)
         arrays = {
             f"{row}/{column}/{key}": values
             for row, of_row in self.measurements.items()
@@ -306,7 +308,7 @@ class Scores:
         }
         if self.scenes is not None:
             arrays[_SCENES] = self.scenes
-        paths = [Path(folder) / name for name in SCORE_FILES]
+        paths = [folder / name for name in SCORE_FILES]
         measured = array_bytes(arrays)
         told = {**self.to_dict(), _MEASURED: sha256(measured).hexdigest()}
         contents = (json_text(told), self.to_csv(), measured)

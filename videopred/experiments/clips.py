@@ -39,6 +39,7 @@ def find_or_make_clips(experiment: ExperimentConfig, *, progress: bool = False, 
         theirs = {part: count for part, count in file.parts.items() if count}
         fix = "move it away" + (f", or add `--data {path}` to use it as it is" if others else "")
         check.require(file.recipe == ours, str(path), "be made by the experiment's recipe", "one made by another", fix)
+        check.require(file.seed == 0, str(path), "be made with seed 0", f"seed {file.seed}", fix)
         check.require(theirs == experiment.clips, str(path), f"hold {_told(experiment.clips)}", _told(theirs), fix)
     return path
 

@@ -20,12 +20,15 @@ _KINDS = {
     "CLIPS": "be numbers of clips",
     "SCENE": "be numbers of scenes",
     "PX": "be numbers of pixels",
+    "STEPS": "be numbers of steps",
 }
 """What help calls a kind of value -> what a value of it must be."""
 _BOTH = re.compile(r"-o(/|( \S+)?, )--out")
 """Both names of the one flag that has two, as tyro joins them; the long one is told."""
 _FLAG = re.compile(r"(?:[│ ] |-o .*?, )(--[a-z][\w.-]*\w)")
 """A flag, where tyro's help explains it: behind the edge of a box, or space where the output has no letters for one."""
+_SWITCH = re.compile(rf"{_FLAG.pattern}(?=  |[ │]*$)", re.MULTILINE)
+"""A flag behind which help names no value."""
 _SWITCHED = dict.fromkeys(["true", "1", "yes", "on"], True) | dict.fromkeys(["false", "0", "no", "off"], False)
 """A value that others give a switch -> whether it means on."""
 _IS_FLAG = re.compile(r"--|-[A-Za-z]")
@@ -51,7 +54,7 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
     # Unrecognized options: --speedy, 3
     if unknown := re.match(r"Unrecognized options: (.*)", message):
         got = unknown[1].replace(", ", " ")
-        fix = _meant(got, others, words, _FLAG.findall(help_text))
+        fix = _meant(got, others, words, help_text)
         return check.complaint("options" if got.startswith("-") else "arguments", "be among those of --help", got, fix)
     # Missing from videopred import: --out PATH Data file to make; ends in .h5. (required)
     if missing := re.match(r"Missing from [^:]*: (\S+)", message):
@@ -86,7 +89,7 @@ def _without_edges(line: str) -> str:
     return text if text.strip("-") else ""
 
 
-def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[str], flags: Sequence[str]) -> str:
+def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[str], help_text: str) -> str:
     """What to do about unknown options: write a list as it is written here, or take the flag that was meant."""
     # --seeds 0 1 2
     seeds = list(takewhile(str.isdecimal, _spaced(_typed("--seeds", words)).split()))
@@ -102,10 +105,10 @@ def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[st
     if os.path.exists(option) and any(word.startswith("-") for word in before):
         return f"put {option} before all options"
     # --walls False
-    if option.lower() in _SWITCHED and (switch := _said_to(option, words)):
+    if option.lower() in _SWITCHED and (switch := _said_to(option, words, _SWITCH.findall(help_text))):
         return f"write {_switched(switch, on=_SWITCHED[option.lower()])}, without a value"
     # --lr 0.1
-    if meant := meant_flag(option, flags):
+    if meant := meant_flag(option, _FLAG.findall(help_text)):
         return f"did you mean {meant}?"
     # A paragraph of lines: `Perhaps you meant:`, `--speed FLOAT`, `Speed at the start, …`
     lines = [line for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines]
@@ -114,13 +117,12 @@ def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[st
     return check.suggest(option.lstrip("-"), near, _SEE, prefix="--")
 
 
-def _said_to(value: str, words: Sequence[str]) -> str | None:
-    """The flag that a value was given to, in either way to write it."""
+def _said_to(value: str, words: Sequence[str], switches: Sequence[str]) -> str | None:
+    """The switch that a value was given to, in either way to write it; help shows one of its two forms."""
     for before, word in pairwise(["", *words]):
-        if word == value and before.startswith("--"):
-            return before
-        if word.startswith("--") and word.endswith(f"={value}"):
-            return word.removesuffix(f"={value}")
+        said = before if word == value else word.removesuffix(f"={value}")
+        if said != word and said.startswith("--") and any(_switched(said, on) in switches for on in (True, False)):
+            return said
     return None
 
 

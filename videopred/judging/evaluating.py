@@ -77,6 +77,9 @@ def evaluate(
     check_path.not_a_path("reference", reference, "be clips that are open", "open_dataset")
     if metrics is None:
         metrics = usual_metrics([one.config for one in models if isinstance(one, Predictor)], file)
+    fix = "write ('f1.threshold=0.4',)"
+    listed = not isinstance(metric_settings, Mapping)
+    check.require_kind(listed, "metric_settings", "be texts in a list", repr(metric_settings), fix)
     if first is not None:
         check.whole_number("first", first, 1, "leave it out for all")
     protocol = Protocol(
@@ -252,6 +255,8 @@ def judge(
         of_models = "score it with videopred.evaluate(model, clips)"
         check.require_kind(not isinstance(model, Predictor), f"predict of {name}", must, "a model", of_models)
         check.require_kind(callable(model), f"predict of {name}", must, repr(model), fix)
+    fix = 'write {"mine, 2 seeds": ("a", "b")}'
+    check.require_kind(isinstance(seeds or {}, Mapping), "seeds", "be a dict of rows by group", repr(seeds), fix)
     _check_seeds(seeds or {}, models)
 
     def checked(name: str, model: Predict) -> PredictBatch:

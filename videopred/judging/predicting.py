@@ -1,6 +1,7 @@
 """Films that a model predicts of clips: to be judged, under any feedback, or to be looked at."""
 
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,9 +88,11 @@ def imagine(
     check_fit(predictor, file)
     there = check_part(part, file)
     file.check_rollout(context, horizon)
-    check.require_kind(np.ndim(clips) == 1, "--clips", "be numbers of clips", clips, f"write ({clips},)")
+    fix = f"write ({clips},)" if isinstance(clips, Integral) else "write e.g. (0, 1)"
+    check.require_kind(np.ndim(clips) == 1, "--clips", "be numbers of clips", repr(clips), fix)
     check.require(len(clips) > 0, "--clips", "name at least one clip", "none", "give e.g. --clips 0 1")
     for clip in clips:
+        check.require_kind(isinstance(clip, Integral), "--clips", "be numbers of clips", repr(clip), "count from 0")
         must = f"lie in 0 to {there - 1}, the clips of the {part} part"
         check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
     film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))

@@ -76,7 +76,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     words = rollout_words(made_in(kept))
     report: dict[str, Any] = {"of": " ".join(words)} if words else {}
     report |= {"clips": clips, "steps": steps, "modules": modules}
-    check.require(clips > 1, "TRACE", "hold two clips at least", clips, "roll out more with --first")
+    fix = "roll out more, by a higher --first or of data that has more"
+    check.require(clips > 1, "TRACE", "hold two clips at least", clips, fix)
     scenes = _scenes(kept, clips)
     moving = {name: kept[f"truth/{name}"][:, first + 1 :][:, :steps] for name in _MOVING if f"truth/{name}" in kept}
     if "positions" in moving:

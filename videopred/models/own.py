@@ -6,6 +6,8 @@ for every field, as CLASS(settings, features). A class attribute or setting `rea
 map instead of one vector per frame.
 """
 
+import inspect
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -44,6 +46,10 @@ def own_class(source: str) -> Any:
     for method in ("initial_state", "step"):
         fix = "give it one, as videopred.models.core says"
         check.require(callable(getattr(found, method, None)), argument, f"have a method {method}", "none", fix)
+    words = inspect.signature(found.initial_state).parameters.values()
+    takes = any(word.name == "generator" or word.kind is inspect.Parameter.VAR_KEYWORD for word in words)
+    fix = "write def initial_state(self, batch, *, generator=None)"
+    check.require(takes, argument, "have an initial_state that takes generator", "one without", fix)
     fix = "derive it from torch.nn.Module or videopred.models.core.Core"
     check.require(hasattr(found, "state_dict"), argument, "be a torch module", found.__mro__[1].__name__, fix)
     kind = getattr(found, "settings", NoSettings)
@@ -94,6 +100,9 @@ def build_own(config: OwnConfig, features: int) -> Any:
     for name in ("trace_axes", "state_rows"):
         if not hasattr(core, name):  # an nn.Module need not say that it traces nothing and has no modules
             setattr(core, name, getattr(Core, name))
+    axes = core.trace_axes
+    must, fix = "have a dict of axes by name as its trace_axes", "see videopred/models/core.py"
+    check.require(isinstance(axes, Mapping), f"core {config.source}", must, repr(axes), fix)
     return core
 
 
