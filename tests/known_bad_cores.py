@@ -26,6 +26,12 @@ class SinglePrecision(Changed):
         return output.float(), state, trace
 
 
+class OfTwoPrecisions(SoundCore):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("decay", torch.linspace(0, 1, 5).float())
+
+
 class NotFinite(Changed):
     def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
         return output / 0, state, trace
@@ -222,6 +228,11 @@ CORES = [
     (GivesOutOther, conformance.modules_can_be_intervened_on, "given_out must give the output of the step that led"),
     (CannotBeSilent, conformance.modules_can_be_intervened_on, "advance must take `silent`, a mask of the modules"),
     (SinglePrecision, conformance.shapes, "the output must have the parameters' dtype, got torch.float32"),
+    (
+        OfTwoPrecisions,
+        conformance.is_of_one_precision,
+        "parameters and buffers must be of one precision, torch.float64; there is decay of torch.float32",
+    ),
     (NotFinite, conformance.shapes, "the output must be finite"),
     (NotANumber, conformance.evaluation_is_deterministic, "two unrolls must be the same; they differ by nan"),
     (TraceOfTheBatch, conformance.shapes, "trace norm must have one row per clip of the batch"),

@@ -76,6 +76,15 @@ def test_an_error_in_a_folder_of_modules_is_told_too(place, capfd):
     assert capfd.readouterr().err.splitlines()[-1].startswith("videopred: inner.py must raise no error, got KeyError")
 
 
+def test_an_output_of_another_precision_is_told_before_anything_is_written(train):
+    status, said = train(built="self.register_buffer('decay', torch.linspace(0, 1, settings.units).double())",
+                         stepped="state = self.decay * state")  # fmt: skip
+    told = (
+        "videopred: core Mine must return an output of torch.float32, as its parameters are, got torch.float64; convert"
+    )
+    assert (status, said[: len(told)]) == (2, told)
+
+
 def test_what_a_library_says_is_not_taken_for_the_authors_words(train):
     status, said = train(built="raise ValueError(__import__('json').loads('x'))")
     assert status == 1

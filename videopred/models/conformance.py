@@ -34,7 +34,8 @@ def run_checks(make: Callable[[], Any]) -> dict[str, str]:
     for check in CHECKS:
         torch.manual_seed(0)
         try:
-            check(prepared(make()))
+            core = make()
+            check(core if check is is_of_one_precision else prepared(core))
             found[check.__name__] = ""
         except AssertionError as error:
             found[check.__name__] = str(error)
@@ -363,7 +364,17 @@ def step_compiles_whole(core: Any) -> None:
     _same(compiled(inputs, state)[0], plain, "a compiled step must give the same")
 
 
+def is_of_one_precision(core: Any) -> None:
+    """As it is built, before all of it is made float64."""
+    there = {name: tensor.dtype for name, tensor in [*core.named_parameters(), *core.named_buffers()]}
+    floating = {name: dtype for name, dtype in there.items() if dtype.is_floating_point}
+    first = next(iter(floating.values()), None)
+    odd = [f"{name} of {dtype}" for name, dtype in floating.items() if dtype != first]
+    _need(not odd, f"parameters and buffers must be of one precision, {first}; there is {', '.join(odd)}")
+
+
 CHECKS: list[Callable[[Any], None]] = [
+    is_of_one_precision,
     shapes,
     trace_is_as_declared,
     initial_state_repeats,

@@ -42,9 +42,18 @@ def as_it_learns(predictor: Predictor, config: RunConfig) -> Predictor:
 
 
 def _try_out(predictor: Predictor) -> None:
-    """Have a core of one's own, and what is built on it, see a film once before anything is written."""
+    """Have a core of one's own, and what is built on it, see a film once before anything is written.
+
+    Raises:
+        TypeError: its output is of another precision than its weights.
+    """
+    film, core = torch.zeros(2, 2, *predictor.film_shape), predictor.core
     with torch.random.fork_rng(devices=()), torch.no_grad():
-        predictor(torch.zeros(2, 2, *predictor.film_shape))
+        given, own = predictor.observe(film).output.dtype, next(core.parameters(), film).dtype
+        must = f"return an output of {own}, as its parameters are"
+        fix = "convert what it computes with, such as buffers made from NumPy's numbers, by .float()"
+        check.require_kind(given == own, f"core {type(core).__name__}", must, given, fix)
+        predictor(film)
 
 
 def _check_same_model(config: RunConfig, theirs: RunConfig) -> None:
