@@ -7,6 +7,7 @@ from pathlib import Path
 import imageio.v3 as iio
 import numpy as np
 import pytest
+from command_line import run
 
 from videopred.cards import write_cards
 from videopred.datasets import DATASETS, find_recipe, make_world
@@ -34,6 +35,15 @@ def test_a_card_is_made_by_its_name(tmp_path):
     assert card["shown"] == {"part": "train", "clips": 3, "seed": 0, "every": 1}  # all 51 frames of a clip
     with pytest.raises(ValueError, match=r"^the data set must be one of .*, got balls9; did you mean balls"):
         write_cards(tmp_path, ["balls9"])
+
+
+def test_the_command_replaces_no_file_unasked(tmp_path, capfd):
+    (tmp_path / "balls4.json").write_text("mine")
+    assert run(f"cards balls4 --out {tmp_path}") == 1
+    assert f"--out must be a new path, got {tmp_path / 'balls4.json'} (already there)" in capfd.readouterr().err
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("balls4.json", "mine")]
+    assert run(f"cards balls4 --out {tmp_path} --overwrite") == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"balls4.json", "balls4.gif"}
 
 
 def test_a_long_clip_is_shown_to_its_end(tmp_path):

@@ -339,6 +339,9 @@ def test_the_command(tmp_path, monkeypatch, capfd):
     assert run("runs") == 1
     message = "videopred: FOLDER must be an existing folder, got models (nothing there); train a run with `videopred tr"
     assert capfd.readouterr().err.startswith(message)
+    Path("model.npy").touch()
+    assert run("runs model") == 1
+    assert "did you mean" not in capfd.readouterr().err, "a file is no folder of runs"
     make_run(Path("models/a"), updates=2)
     assert run("runs model") == 1
     assert "got model (nothing there); did you mean models? Or train a run with" in capfd.readouterr().err

@@ -102,8 +102,7 @@ def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now
     """
     if not folder.exists():
         fix = "train a run with `videopred train`, or give the folder that runs are in"
-        near = nearest_path(folder)
-        near = near if near and Path(near).is_dir() else None
+        near = nearest_path(folder, folder=True)
         raise check_path.not_found_error("FOLDER", "be an existing folder", folder, fix, near)
     now = time.time() if now is None else now
     files = score_files(scores)

@@ -24,21 +24,27 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
     return longer[0] if len(longer) == 1 else None
 
 
-def nearest_path(path: Path, names: Iterable[str] = ()) -> str | None:
+def nearest_path(path: Path, names: Iterable[str] = (), *, folder: bool = False) -> str | None:
     """What a path to nothing is most like: a file of its kind beside it, or one of the names that could stand for it.
 
     Data files are also looked for in the current folder and in datasets/. Endings are not compared, as all files of a
     kind are alike in them. A folder on the way may be misspelt as well. Of a name alone, it is the data of that name.
+
+    Args:
+        path: where nothing is.
+        names: what else it could be.
+        folder: whether only a folder could be meant.
     """
-    named = [Path(f"{path}.h5"), Path("datasets") / f"{path}.h5"] if path == Path(path.stem) else []
+    named = [Path(f"{path}.h5"), Path("datasets") / f"{path}.h5"] if path == Path(path.stem) and not folder else []
     for made in filter(Path.is_file, named):
         return str(made)
-    if not path.parent.exists() and (folder := nearest_path(path.parent)):
-        path = Path(folder) / path.name
+    if not path.parent.exists() and (above := nearest_path(path.parent, folder=True)):
+        path = Path(above) / path.name
         if path.exists():
             return str(path)
     around = _around(path, "datasets") if path.suffix == ".h5" else _inside(path.parent)
-    beside = [found for found in around if path.suffix in ("", found.suffix) and found.exists()]
+    there = Path.is_dir if folder else Path.exists
+    beside = [found for found in around if path.suffix in ("", found.suffix) and there(found)]
     meant = {name: name for name in names} | {found.stem: str(found) for found in beside}
     near = nearest(path.stem, meant)
     return None if near is None else meant[near]

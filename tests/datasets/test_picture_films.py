@@ -44,14 +44,14 @@ def save_frames(
 
 
 def test_a_picture_that_may_not_be_read_is_no_fault_of_the_file_that_is_written(tmp_path, monkeypatch):
-    """They are read twice, the second time while their file is written."""
+    """They are read twice, the second time while their file is written; the last is opened once before."""
     folder, plain, last = save_frames(tmp_path / "f", GREY[0]), Image.open, f"_{len(GREY[0]):03}.png"
     opened = 0
 
     def refused(path, *others, **named):
         nonlocal opened
         opened += str(path).endswith(last)
-        if opened == 2:
+        if opened == 3:
             raise PermissionError(13, "Permission denied", str(path))
         return plain(path, *others, **named)
 
@@ -74,6 +74,13 @@ def test_a_folder_of_frames_is_a_clip(tmp_path, mode, name, first):
     assert found["format"] == "folder of PNG frames"
     assert "left_out" not in found
     assert found.get("alpha") == ("opaque, left out" if mode.endswith("A") else None)
+
+
+def test_opacity_that_only_later_frames_have_is_said(tmp_path):
+    films, _ = MODES["RGBA"]
+    folder = save_frames(tmp_path / "f", films[1][:1], mode="RGB")
+    MODES["RGBA"][1](films[1][1]).save(folder / "frame_002.png")
+    assert read(folder)[1]["alpha"] == "opaque, left out"
 
 
 @pytest.mark.parametrize("colored", [None, 0, 4])
