@@ -60,6 +60,17 @@ class Settings(BaseModel):
         """Settings that change nothing beside others -> what these are, as they are typed, such as `--core.no-comm`."""
         return {}
 
+    @classmethod
+    def check_defaults(cls, argument: str) -> None:
+        """Refuse a class of a user's own settings with a field that has no default.
+
+        Raises:
+            ValueError: names all.
+        """
+        lacking = ", ".join(name for name, field in cls.model_fields.items() if field.is_required())
+        fix = "give it one, as settings are made before their values are read"
+        check.require(not lacking, argument, "have a default for every field", f"none for {lacking}", fix)
+
     def check_used(self, names: Container[str]) -> None:
         """Refuse that settings of these names were given, whatever their value, if they change nothing beside others.
 

@@ -44,7 +44,8 @@ from videopred.datasets.shapes import SHAPES
 from videopred.files import whole_folder
 
 _WALLS, _FLOOR, _OCCLUDER, _OBJECT = 0, 1, 10, 100
-_OURS = re.compile(r"(train|validation)(/\d{5,})?|(dev|test)(/O[123])?|(dev|test)_ids\.txt|(.*/)?\.DS_Store")
+_FOLDERS = re.compile(r"(train|validation)(/\d{5,})?|(dev|test)(/O[123])?")
+_FILES = re.compile(r"(dev|test)_ids\.txt|(.*/)?\.DS_Store")
 _LABELS = ("block", "floor", "movement", "objects", "occluded", "possible", "scene", "splices")
 _NEEDED = {
     *(f"labels/{name}" for name in _LABELS),
@@ -94,9 +95,9 @@ def export_intphys(
     is_folder = Path(folder).suffix not in (".h5", ".tar", ".gz", ".zip")
     check.require(is_folder, "--out", "be a folder", folder, "name it without that ending, and pack it afterwards")
     folder = check_path.free_folder(Path(folder), overwrite).absolute()
-    there = [path.relative_to(folder).as_posix() for path in (*folder.glob("*"), *folder.glob("*/*"))]
-    files = {name for name in there if (folder / name).is_file() and "." not in name}
-    others = sorted(name for name in there if not _OURS.fullmatch(name) or name in files)
+    there = {path.relative_to(folder).as_posix(): path for path in (*folder.glob("*"), *folder.glob("*/*"))}
+    ours = {name for name, path in there.items() if (_FOLDERS if path.is_dir() else _FILES).fullmatch(name)}
+    others = sorted(there.keys() - ours)
     check.require(not others and not folder.is_file(), "--out", "be a folder of such films, or a new one",
                   f"{folder} with {', '.join(others[:3]) or 'a file'}", "choose another name")  # fmt: skip
     with whole_folder(folder) as partial, tqdm(total=sum(parts.values()), unit="film", disable=not progress) as bar:

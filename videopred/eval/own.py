@@ -40,9 +40,7 @@ def own_metric(address: str) -> Any:
     fits = isinstance(kind, type) and issubclass(kind, Settings)
     fix = "derive it from videopred.settings.Settings"
     check.require(fits, f"{argument}: settings", "be a class of settings", kind, fix)
-    required = [name for name, field in kind.model_fields.items() if field.is_required()]
-    must, fix = "have a default for every field", "give them one"
-    check.require(not required, f"{argument}: settings", must, f"none of {', '.join(required)}", fix)
+    kind.check_defaults(f"{argument}: settings")
     return type(found.__name__, (found,), {"name": address, "settings": kind, "__module__": found.__module__})
 
 

@@ -56,9 +56,7 @@ def own_class(source: str) -> Any:
     fix = "derive it from videopred.models.settings.CoreSettings"
     fits = isinstance(kind, type) and issubclass(kind, CoreSettings)
     check.require(fits, f"{argument}: settings", "be a class of settings", kind, fix)
-    lacking = ", ".join(name for name, field in kind.model_fields.items() if field.is_required())
-    fix = "give it one, as its flags are made before their values are read"
-    check.require(not lacking, f"{argument}: settings", "have a default for every field", f"none for {lacking}", fix)
+    kind.check_defaults(f"{argument}: settings")
     return found
 
 

@@ -13,7 +13,7 @@ from videopred.run_files import LOCK, RECORD, SETTINGS, aside
 from videopred.systems import replace, with_closing
 from videopred.training.aside import bring_back, settle_place
 from videopred.training.locking import FolderLock
-from videopred.training.places import check_free, foreign_files, is_unbegun
+from videopred.training.places import check_free, foreign_files, is_unbegun, require_run
 from videopred.training.processes import is_first
 from videopred.training.provenance import TimeSpent, now, provenance
 
@@ -102,10 +102,11 @@ class RunFolder:
         """Refuse to replace what is no run, and a run that holds something else, which would go with it.
 
         Raises:
-            ValueError: it is such a folder.
+            ValueError: such a folder is there.
         """
-        fix = "choose another --out; only run folders are replaced"
-        check.require(self._is_run(), "--out", "be a run folder or new", self.path, fix)
+        if not self._place.exists() or is_unbegun(self.path):
+            return
+        require_run(self._is_run(), self.path)
         foreign = foreign_files(self.path)
         named = f"{', '.join(foreign[:3])}{', …' if foreign[3:] else ''}"
         fix = "move that elsewhere, or choose another --out"

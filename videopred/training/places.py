@@ -57,8 +57,13 @@ def check_free(out: Path, overwrite: bool) -> None:
     if is_unbegun(out):
         return
     is_run = not out.is_dir() or any((out / name).exists() for name in (SETTINGS, RECORD))
-    check.require(is_run, "--out", "be a run folder or new", out, "choose another --out; only run folders are replaced")
+    require_run(is_run, out)
     check_path.absent("--out", out, overwrite, folder=True)
+
+
+def require_run(is_run: bool, out: Path) -> None:
+    """Refuse to let a run take the place of what is none."""
+    check.require(is_run, "--out", "be a run folder or new", out, "choose another --out; only run folders are replaced")
 
 
 def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
