@@ -169,6 +169,9 @@ def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, mon
         settings["data"]["path"] = path
         (copy / "settings.json").write_text(json.dumps(settings))
         assert next_command(copy) == command
+    (copy / "checkpoints" / "last.ckpt").rename(copy / "checkpoints" / "update-3.ckpt")
+    assert next_command(copy) is None, "nothing is left that a command takes by itself"
+    (copy / "checkpoints" / "best.ckpt").touch()
     settings["data"]["path"] = "motion3"  # whose clips were made as they were needed
     (copy / "settings.json").write_text(json.dumps(settings))
     assert next_command(copy) == ("generate", "motion3", "--clips", "test=200", "--out", "datasets/motion3.h5")

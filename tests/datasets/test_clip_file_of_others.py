@@ -413,6 +413,10 @@ def test_float_frames_outside_0_to_1_are_refused_and_can_be_imported(tmp_path):
     message = r"^DATA must hold float features between 0 and 1, got -0\.25 to 1\.5 in .*; convert its frames with"
     with pytest.raises(ValueError, match=message):
         ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)
+    film[0, 0] = np.nan  # which no import converts
+    write_group(training__features=film)(tmp_path / "nan.h5")
+    with pytest.raises(ValueError, match=r"got nan to nan in .*; replace what is not finite"):
+        ClipFile(tmp_path / "nan.h5").read_frames("train", 0, 1)
     config = ImportConfig(array=("train=training/features",), axes="TBHWC", range=(-0.25, 1.5))
     path, _ = import_films(tmp_path / "x.h5", tmp_path / "converted.h5", config)
     assert set(np.unique(ClipFile(path).read_frames("train", 0, 1))) == {0, 255}

@@ -23,6 +23,14 @@ def test_places_that_are_linear_in_the_states_are_read():
     assert probe.mean_error_px > 3
 
 
+def test_a_state_that_is_constant_but_for_rounding_spoils_nothing():
+    """Such as a unit at its limit, of which one clip that is scored differs."""
+    states, constant = draw(40, T, D), 0.1 + 1e-8 * draw(40, T, 1, seed=2)
+    constant[halves(np.arange(40))[1][0]] = 1
+    places = (states @ draw(D, N * 2, seed=1)).reshape(40, T, N, 2) * 4 + 30
+    assert probe_places(np.concatenate([states, constant], 2), places).r2 > 0.999
+
+
 def test_states_that_know_nothing_read_nothing():
     probe = probe_places(draw(60, T, D), 10 * draw(60, T, N, 2, seed=1))
     assert abs(probe.r2) < 0.05

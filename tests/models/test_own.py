@@ -228,6 +228,15 @@ def test_a_core_without_settings_that_reads_a_map(place, base):
     assert run("check-core plain:Plain") == 0
 
 
+def test_names_of_traces_without_axes_are_refused(place):
+    (place / "plain.py").write_text(PLAIN)
+    own_class("plain:Plain").trace_axes = ["active"]
+    with pytest.raises(
+        ValueError, match=r"^core plain:Plain must have a dict of axes by name as its trace_axes, got \['"
+    ):
+        build(PredictorConfig(core=core_config("plain:Plain")), (1, 16, 24))
+
+
 def test_a_core_that_says_nothing_of_traces_and_modules_has_none(place, capsys):
     """Of the pictures during training, of own masks and of interventions."""
     (place / "plain.py").write_text(PLAIN)

@@ -103,6 +103,7 @@ def test_settings_stand_by_their_part_and_the_machine_is_nobodys_matter(tmp_path
         "compute": {"workers": "0"},
     }
     assert provenance(run) == {"CPU time": "20 min 35 s", "commit": "c0ffee", "torch": "2.9"}
+    assert provenance(run._replace(record={"seconds": float("nan")})) == {"seconds": "nan"}, "as a damaged one says"
 
 
 def test_a_scene_is_one_that_has_its_film_and_its_picture(tmp_path):

@@ -69,6 +69,9 @@ def test_a_run_whose_checkpoints_are_gone_does_not_begin_again(stopped, counted)
     with pytest.raises(FaultyFileError, match=told):
         resume(stopped, watch=UNDRAWN, device="cpu")
     assert files_of(stopped) == before
+    spaced = stopped.rename(stopped.with_name("my run"))
+    with pytest.raises(FaultyFileError, match=rf"or train it anew with --out '{spaced}' --overwrite$"):
+        resume(spaced, watch=UNDRAWN, device="cpu")
 
 
 def test_a_folder_in_the_place_of_a_checkpoint_is_named(stopped):
