@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 from videopred.check import FaultyFileError
 from videopred.datasets import read_recipe
 from videopred.eval.file_names import score_files, stamps_in
-from videopred.eval.scores import load_scores
+from videopred.eval.saved_scores import load_scores
 from videopred.files import write_text
 from videopred.training.places import seeds_of
 from videopred.weights import read_header

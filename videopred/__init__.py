@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from videopred.eval.plausibility_settings import PlausibilityConfig as PlausibilityConfig
     from videopred.eval.probe import from_left_to_right as from_left_to_right
     from videopred.eval.probe import probe_places as probe_places
-    from videopred.eval.scores import load_scores as load_scores
+    from videopred.eval.saved_scores import load_scores as load_scores
     from videopred.frames import to_film as to_film
     from videopred.judging import evaluate as evaluate
     from videopred.judging import imagine as imagine
@@ -74,7 +74,7 @@ _HOMES = {
     "import_films": "videopred.datasets.importing",
     "intervene": "videopred.models.interventions",
     "load_run": "videopred.checkpoint",
-    "load_scores": "videopred.eval.scores",
+    "load_scores": "videopred.eval.saved_scores",
     "open_dataset": "videopred.datasets",
     "open_recipe": "videopred.datasets.recipe_clips",
     "plausibility": "videopred.surprise",

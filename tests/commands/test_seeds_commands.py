@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import LEARNING, core_flags, run, written
 
-from videopred.eval.scores import load_scores
+from videopred.eval.saved_scores import load_scores
 from videopred.runs import run_stamp
 
 

@@ -11,7 +11,7 @@ from tiny_runs import tiny_data, tiny_model
 from videopred.check import FailedError
 from videopred.datasets import open_dataset
 from videopred.eval import make_metric, read_metric_settings
-from videopred.eval.scores import load_scores
+from videopred.eval.saved_scores import load_scores
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
 from videopred.judging.choosing import clip_scores

@@ -12,7 +12,8 @@ from made_up_scores import made_up
 
 from videopred.check import FaultyFileError
 from videopred.eval.file_names import SCORE_FILES
-from videopred.eval.scores import Scores, load_scores
+from videopred.eval.saved_scores import load_scores
+from videopred.eval.scores import Scores
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.intervals import resample
-from videopred.eval.scores import Scores, load_scores
+from videopred.eval.saved_scores import load_scores
+from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.report.tables import comparison_block
 

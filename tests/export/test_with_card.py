@@ -18,7 +18,7 @@ from videopred import cli
 from videopred.checkpoint import LOOKS_KEY, load_run
 from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
-from videopred.eval.scores import load_scores
+from videopred.eval.saved_scores import load_scores
 from videopred.export import export_run
 from videopred.export.with_card import export_with_card
 from videopred.judging import evaluate

@@ -11,7 +11,8 @@ from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig
 from videopred.eval.comparison import compare
 from videopred.eval.metric import Metric
-from videopred.eval.scores import Scores, load_scores
+from videopred.eval.saved_scores import load_scores
+from videopred.eval.scores import Scores
 from videopred.eval.settings import GivenConfig, Protocol
 from videopred.judging.batches import Batch, Predicted
 from videopred.judging.evaluating import evaluate_given

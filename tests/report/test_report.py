@@ -20,7 +20,7 @@ from videopred import cli
 from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.eval import comparison
-from videopred.eval.scores import load_scores
+from videopred.eval.saved_scores import load_scores
 from videopred.eval.settings import Protocol
 from videopred.eval.tables import written
 from videopred.export import export_run

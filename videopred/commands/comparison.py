@@ -87,7 +87,7 @@ def _compare(
     from videopred.eval.comparison_over_data import compare_over_data
     from videopred.eval.comparison_rows import model_rows
     from videopred.eval.data_names import by_data, table_names
-    from videopred.eval.scores import load_scores
+    from videopred.eval.saved_scores import load_scores
     from videopred.eval.settings import Protocol
 
     tables = {folder: load_scores(folder) for folder in folders}

@@ -1,6 +1,5 @@
 """Scores: what comes out of judging, kept as JSON, CSV and the measurements behind them."""
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,8 +11,7 @@ import numpy as np
 
 from videopred import check, check_path
 from videopred.amounts import counted
-from videopred.eval import find_metric, make_metric
-from videopred.eval.file_names import SCORE_FILES, SCORES
+from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.intervals import (
     Interval,
     Measured,
@@ -30,16 +28,14 @@ from videopred.eval.score_text import score_csv, score_dict
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
 from videopred.eval.tables import COPY_LAST, check_step, score_table
-from videopred.files import array_bytes, json_text, whole_npz, write_all
+from videopred.files import array_bytes, json_text, write_all
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
 
-_FIX, _AGAIN = "make them with `videopred evaluate`", "make them again with `videopred evaluate --overwrite`"
-"""What to do about scores that are not there, and about damaged ones."""
-_SCENES = "scenes"
+SCENES = "scenes"
 """The array of `Scores.scenes` beside those of measurements, which have slashes in their names."""
-_MEASURED = "measurements"
+MEASURED = "measurements"
 """What SCORES calls the SHA-256 of the file of measurements beside it."""
 
 
@@ -307,99 +303,9 @@ class Scores:
             for key, values in measured.items()
         }
         if self.scenes is not None:
-            arrays[_SCENES] = self.scenes
+            arrays[SCENES] = self.scenes
         paths = [folder / name for name in SCORE_FILES]
         measured = array_bytes(arrays)
-        told = {**self.to_dict(), _MEASURED: sha256(measured).hexdigest()}
+        told = {**self.to_dict(), MEASURED: sha256(measured).hexdigest()}
         contents = (json_text(told), self.to_csv(), measured)
         return write_all(dict(zip(paths, contents, strict=True)), overwrite=overwrite)
-
-
-def load_scores(path: Path | str) -> Scores:
-    """What `Scores.save` wrote.
-
-    Args:
-        path: the folder, or scores.json in it.
-
-    Raises:
-        FileNotFoundError: a file is missing.
-        ValueError: one is not what `save` wrote.
-        TypeError: no path.
-    """
-    folder = check_path.as_path("SCORES", path)
-    folder = folder.parent if folder.name == SCORES else folder
-    for name in (SCORES, SCORE_FILES[2]):
-        check_path.existing_file("SCORES", folder / name, _FIX)
-    try:
-        return _read(folder)
-    except check.FaultyFileError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        must = "hold the scores that `videopred evaluate` wrote"
-        got = f"{folder / SCORES} ({f'no {error}' if isinstance(error, KeyError) else error})"
-        raise check.FaultyFileError(check.complaint("SCORES", must, got, _AGAIN)) from None
-
-
-def _read(folder: Path) -> Scores:
-    """The scores in the files of a folder; raises whatever files that hold others lead to."""
-    kept = json.loads((folder / SCORES).read_text(encoding="utf-8"))
-    # As when they were saved, columns by the same metric share one object: tables tell of each metric once.
-    by_name = {said["metric"]: _metric(said) for said in kept["metrics"].values()}
-    metrics = {column: by_name[said["metric"]] for column, said in kept["metrics"].items()}
-    for column, metric in metrics.items():
-        if (said := kept["metrics"][column]["convention"]) != metric.convention:
-            raise ValueError(f"{column} by another convention, {said}; here it is {metric.convention}")
-    measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
-    arrays_file = folder / SCORE_FILES[2]
-    with whole_npz("SCORES", arrays_file, _AGAIN), np.load(arrays_file) as arrays:
-        scenes = arrays.get(_SCENES)
-        for place in (name for name in arrays.files if name != _SCENES):
-            row, column, key = place.rsplit("/", 2)
-            measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]
-    # Of two evaluations if a process was killed just while its files took the places of others.
-    same, got = kept[_MEASURED] == sha256(arrays_file.read_bytes()).hexdigest(), f"{folder}, where they are of another"
-    check.require_sound(same, "SCORES", f"hold {SCORES} and measurements of one evaluation", got, _AGAIN)
-    scores = Scores(
-        measurements=measurements,
-        metrics=metrics,
-        file=kept["file"],
-        fingerprint=kept["fingerprint"],
-        reference=kept["reference"],
-        protocol=Protocol(**kept["protocol"]),
-        clips_in_part=kept["clips_in_part"],
-        models=tuple(kept["models"]),
-        seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
-        stamps=kept["stamps"],
-        notes=tuple(kept["notes"]),
-        scenes=scenes,
-        predictable=kept["predictable"],
-        best_of={
-            row: {name: {int(count): value for count, value in of.items()} for name, of in of_row.items()}
-            for row, of_row in kept["best_of"].items()
-        },
-    )
-    _check_fits(scores)
-    return scores
-
-
-def _check_fits(scores: Scores) -> None:
-    """Refuse what was read if its parts are not of one evaluation; load_scores makes it one line."""
-    if not all(isinstance(name, str) for name in (scores.file, scores.fingerprint, scores.reference or "")):
-        raise TypeError("a name that is no text")
-    shape = scores.protocol.clips, scores.protocol.horizon
-    for row, columns in scores.measurements.items():
-        for column, arrays in columns.items():
-            if column not in scores.metrics:
-                raise ValueError(f"no metric {column}")
-            if any(array.shape != shape for array in arrays.values()):
-                raise ValueError(f"other clips or steps of {row}")
-    if missing := set(scores.models) - set(scores.measurements):
-        raise ValueError(f"nothing of {', '.join(sorted(missing))}")
-    for rows in (scores.models, *scores.seeds.values()):
-        if len(set(rows)) < len(rows) or not set(rows) <= set(scores.models):
-            raise ValueError(f"{', '.join(rows)} in the place of models")
-
-
-def _metric(said: Mapping[str, Any]) -> "Quantity":
-    name = said["metric"]
-    return make_metric(name, find_metric(f"a metric in {SCORES}", name)[0](**said["settings"]))

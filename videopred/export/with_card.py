@@ -13,7 +13,8 @@ from videopred.datasets import open_dataset
 from videopred.datasets.advice import kept_clips
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.file_names import SCORES, scores_in, stamps_in
-from videopred.eval.scores import Scores, load_scores
+from videopred.eval.saved_scores import load_scores
+from videopred.eval.scores import Scores
 from videopred.export import export_file, gather
 from videopred.export.card_text import Described, card_text
 from videopred.files import write_all

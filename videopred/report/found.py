@@ -10,7 +10,8 @@ from videopred import check, check_path
 from videopred.command_lines import from_here
 from videopred.datasets.advice import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, may_be_of, scores_in
-from videopred.eval.scores import Scores, load_scores
+from videopred.eval.saved_scores import load_scores
+from videopred.eval.scores import Scores
 from videopred.files import read_json
 from videopred.run_files import SETTINGS, run_name
 from videopred.run_record import read_record, stamp_of

@@ -11,7 +11,8 @@ from videopred.amounts import size
 from videopred.device import pick_device
 from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.plausibility_text import NO_LABELS
-from videopred.eval.scores import Scores, load_scores
+from videopred.eval.saved_scores import load_scores
+from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.files import whole_file
 from videopred.printable import printable_lines
