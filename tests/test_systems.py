@@ -2,6 +2,7 @@
 
 import errno
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -186,6 +187,35 @@ def test_what_windows_does_not_tell_is_said(windows):
     assert systems.total_memory_bytes() is None
     with pytest.raises(OSError, match="must be told by the system, got Windows; measure on Linux or macOS"):
         systems.peak_memory_bytes()
+
+
+@pytest.mark.parametrize(
+    ("told", "processor", "name"),
+    [
+        (
+            "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9B45\nmodel name\t: B\n",
+            "",
+            "AMD EPYC 9B45",
+        ),
+        ("processor\t: 0\nBogoMIPS\t: 243.75\n", "", "aarch64"),
+        (
+            None,
+            "Intel64 Family 6 Model 143 Stepping 8, GenuineIntel",
+            "Intel64 Family 6 Model 143 Stepping 8, GenuineIntel",
+        ),
+    ],
+    ids=["linux", "linux on arm", "windows"],
+)
+def test_the_processor_is_called_what_the_system_tells(monkeypatch, told, processor, name):
+    def read(path: Path, **_: str) -> str:
+        if told is None:
+            raise FileNotFoundError(errno.ENOENT, "none", str(path))
+        return told
+
+    monkeypatch.setattr(Path, "read_text", read)
+    monkeypatch.setattr(platform, "processor", lambda: processor)
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert systems.processor_name() == name
 
 
 def test_macos_counts_the_peak_in_bytes_and_linux_in_kilobytes(monkeypatch):

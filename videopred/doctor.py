@@ -19,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 from videopred import check
 from videopred.amounts import size
 from videopred.device import cuda_devices, pick_device
-from videopred.systems import can_run, compiler, processors, total_memory_bytes
+from videopred.systems import can_run, compiler, processor_name, processors, total_memory_bytes
 
 LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py", "kornia", "matplotlib")
 """The libraries whose versions one is asked for with a question or a bug report."""
@@ -131,7 +131,7 @@ def _machine() -> dict[str, str]:
 
 def _devices() -> dict[str, str]:
     """What --device can be."""
-    rows = {"cpu": platform.processor() or platform.machine()}
+    rows = {"cpu": processor_name()}
     for index in range(cuda_devices()):
         card = torch.cuda.get_device_properties(index)
         rows[f"cuda:{index}"] = f"{card.name}, {size(card.total_memory)}"

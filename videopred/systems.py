@@ -192,6 +192,15 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def processor_name() -> str:
+    """What the processor is called, with its maker's name where the system tells."""
+    with suppress(OSError):
+        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+        if found:
+            return found[1]
+    return platform.processor() or platform.machine()
+
+
 def can_run(program: str) -> bool:
     """Whether a compiler that is there tells its version when asked to, as torch asks it; all do on Windows.
 

@@ -27,7 +27,8 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.compiling import check_compiler, compile_predictor
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
-from videopred.settings import TrainingConfig
+from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training.float32_products import fast_products
 from videopred.training.learner import Learner
 from videopred.training.run import train
 
@@ -121,7 +122,8 @@ def step_times(name: str, batch: int, frames: int, repeats: int) -> dict[str, fl
     torch.set_num_threads(1)
     pair, film = pair_of(name), torch.rand(batch, frames, 1, 64, 64)
     plain = training_step(pair.plain, film)
-    single = compare(training_step(pair.ours, film), plain, repeats)
+    with fast_products(TrainingConfig(batch_size=batch), ComputeConfig(), film.device):  # as `train` does
+        single = compare(training_step(pair.ours, film), plain, repeats)
     half = compare(training_step(pair.ours, film, torch.bfloat16), plain, repeats)
     return {
         "ms": 1000 * single.own_seconds,
@@ -257,5 +259,6 @@ def _gigas(rates: dict[str, float]) -> dict[str, float]:
 _NOTES = """
 CPU time of one thread; 64 x 64 pixels, R-NEM's encoder and decoder, Adam. Plain: each frame on its own through encoder,
 core and decoder, enlarged before each convolution, a loop over modules. 2 B, 2 T: ours with twice the clips or steps.
+In float32, both multiply matrices as `train` does on this processor.
 What the Trainer adds is a small difference of large times: a median, and the least and the most of the repeats.
 Large matrix products here: {float32:.0f} GFLOP/s in float32, {bfloat16:.0f} in bfloat16."""

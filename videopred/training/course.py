@@ -18,6 +18,7 @@ from videopred.systems import processors
 from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
 from videopred.training.engine import make_trainer
+from videopred.training.float32_products import fast_products
 from videopred.training.folder import RunFolder
 from videopred.training.forecast import forecast
 from videopred.training.keeping import KeepCheckpoints
@@ -86,7 +87,10 @@ class Course:
             try:
                 with listening(self.folder.path / LOG, self.progress):
                     self._say_what_begins()
-                    self._train_until_stopped(keep)
+                    with fast_products(training, self.learner.config.compute, self.device) as are_fast:
+                        if are_fast:
+                            say("oneDNN multiplies float32 matrices, as it is faster than MKL on this processor")
+                        self._train_until_stopped(keep)
                     say(f"finished{self._too_soon}")
             finally:  # with the log closed: a folder that gives its place back moves
                 self.folder.end(self._state, keep.saved_at)

@@ -22,6 +22,7 @@ from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.course import Course
 from videopred.training.engine import check_compute
 from videopred.training.first_weights import as_it_learns, first_predictor
+from videopred.training.float32_products import fast_products
 from videopred.training.folder import RunFolder
 from videopred.training.forecast import Forecast, check_memory, forecast
 from videopred.training.learner import Learner
@@ -134,7 +135,7 @@ def foresee(
     """
     how = _checked(model, training, compute, watch, device)
     learner, clips = _prepare(data, how, init_from)
-    with clips.file:
+    with clips.file, fast_products(how.training, how.compute, how.device):
         check_memory(learner, clips, how.device)
         return forecast(learner, clips, how.device)
 
@@ -231,7 +232,8 @@ def resume(
 ) -> Path:
     """Resume a run that stopped, from its last intact checkpoint, and return its folder.
 
-    On a CPU, with the same number of threads, the result is bit for bit that of a run which never stopped.
+    On the same kind of CPU, with the same number of threads, the result is bit for bit that of a run which never
+    stopped.
 
     Args:
         run: the run folder. A run that is finished is left as it is.

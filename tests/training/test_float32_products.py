@@ -1,0 +1,147 @@
+"""Which library multiplies float32 matrices while a run learns."""
+
+import pytest
+import torch
+from tiny_runs import tiny_data, tiny_model, tiny_training
+
+from videopred.run_files import LOG
+from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training import float32_products
+from videopred.training.float32_products import fast_products, keeps_float32
+from videopred.training.learner import Learner
+from videopred.training.run import foresee, train
+
+CPU, SIXTEEN, ALONE = torch.device("cpu"), TrainingConfig(batch_size=16), ComputeConfig()
+
+
+@pytest.fixture
+def amd(monkeypatch) -> None:
+    """A processor on which oneDNN is faster, and as precise."""
+    monkeypatch.setattr(float32_products, "processor_name", lambda: "AMD EPYC 9B45 128-Core Processor")
+    monkeypatch.setattr(float32_products, "keeps_float32", lambda: True)
+
+
+def precision_within(training: TrainingConfig, compute: ComputeConfig = ALONE, device: torch.device = CPU) -> str:
+    with fast_products(training, compute, device) as are_fast:
+        within = torch.get_float32_matmul_precision()
+        assert are_fast == (within == "medium")
+    assert torch.get_float32_matmul_precision() == "highest"
+    return within
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [
+        ("AMD EPYC", "medium"),
+        ("AMD Ryzen 9 7950X 16-Core Processor", "medium"),
+        ("AMD64 Family 25 Model 97 Stepping 2, AuthenticAMD", "medium"),
+        ("Intel64 Family 6 Model 143 Stepping 8, GenuineIntel", "highest"),
+        ("Intel(R) Xeon(R) Processor @ 2.60GHz", "highest"),
+        ("AMD64", "highest"),  # how Windows calls any such processor
+        ("aarch64", "highest"),
+    ],
+)
+def test_products_are_those_of_onednn_on_processors_of_amd(amd, monkeypatch, name, precision):
+    monkeypatch.setattr(float32_products, "processor_name", lambda: name)
+    assert precision_within(SIXTEEN) == precision
+
+
+@pytest.mark.parametrize(
+    ("training", "compute", "device"),
+    [
+        (TrainingConfig(batch_size=15), ALONE, "cpu"),
+        (TrainingConfig(batch_size=32, accumulate=4), ALONE, "cpu"),
+        (TrainingConfig(batch_size=32), ComputeConfig(devices=2, nodes=2), "cpu"),
+        (TrainingConfig(batch_size=16, precision="bf16-mixed"), ALONE, "cpu"),
+        (TrainingConfig(batch_size=16, precision="64-true"), ALONE, "cpu"),
+        (SIXTEEN, ALONE, "cuda"),
+    ],
+)
+def test_they_stay_as_they_are_where_that_gains_nothing(amd, training, compute, device):
+    assert precision_within(training, compute, torch.device(device)) == "highest"
+
+
+@pytest.mark.parametrize("training", [TrainingConfig(batch_size=64, accumulate=4), SIXTEEN])
+def test_clips_are_counted_that_are_computed_at_once(amd, training):
+    assert precision_within(training) == "medium"
+    assert precision_within(TrainingConfig(batch_size=128), ComputeConfig(devices=4, nodes=2)) == "medium"
+
+
+def test_they_stay_as_they_are_where_onednn_would_round_factors(amd, monkeypatch):
+    monkeypatch.setattr(float32_products, "keeps_float32", lambda: False)
+    assert precision_within(SIXTEEN) == "highest"
+
+
+def test_they_are_as_before_after_an_error(amd):
+    with pytest.raises(KeyboardInterrupt), fast_products(SIXTEEN, ALONE, CPU):
+        raise KeyboardInterrupt
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_a_precision_that_somebody_chose_is_kept(amd):
+    torch.set_float32_matmul_precision("high")
+    try:
+        with fast_products(SIXTEEN, ALONE, CPU) as are_fast:
+            assert not are_fast
+            assert torch.get_float32_matmul_precision() == "high"
+        assert torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
+def test_one_chosen_for_a_library_of_torch_is_kept(amd):
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    try:
+        with pytest.raises(RuntimeError):
+            torch.get_float32_matmul_precision()
+        with fast_products(SIXTEEN, ALONE, CPU) as are_fast:
+            assert not are_fast
+        assert torch.backends.cuda.matmul.fp32_precision == "tf32"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
+def test_products_keep_float32_as_torch_makes_them():
+    assert keeps_float32()
+
+
+@pytest.mark.parametrize("kind", ["mm", "addmm", "bmm", "baddbmm"])
+def test_products_of_rounded_factors_are_noticed(monkeypatch, kind):
+    plain = getattr(torch, kind)
+
+    def rounding(*factors: torch.Tensor) -> torch.Tensor:
+        return plain(*(factor.bfloat16() for factor in factors)).float()
+
+    monkeypatch.setattr(torch, kind, rounding)
+    assert not keeps_float32()
+
+
+def test_a_run_learns_with_them_and_its_log_says_so(amd, monkeypatch, tmp_path):
+    seen, plain = [], Learner.training_step
+
+    def noting(self, *args):
+        seen.append(torch.get_float32_matmul_precision())
+        return plain(self, *args)
+
+    monkeypatch.setattr(Learner, "training_step", noting)
+    data = tiny_data(tmp_path, clips={"train": 17, "validation": 1})
+    run = train(data, tiny_model("gru"), tiny_training(updates=2, batch_size=16), out=tmp_path / "run")
+    assert seen == ["medium", "medium"]
+    assert torch.get_float32_matmul_precision() == "highest"
+    said = "oneDNN multiplies float32 matrices, as it is faster than MKL on this processor"
+    assert (run / LOG).read_text(encoding="utf-8").count(said) == 1
+    few = train(data, tiny_model("gru"), tiny_training(updates=1, batch_size=8), out=tmp_path / "few")
+    assert "oneDNN" not in (few / LOG).read_text(encoding="utf-8")
+
+
+def test_a_forecast_is_made_with_them(amd, monkeypatch, tmp_path):
+    seen, plain = [], Learner.loss_of
+
+    def noting(self, *args):
+        seen.append(torch.get_float32_matmul_precision())
+        return plain(self, *args)
+
+    monkeypatch.setattr(Learner, "loss_of", noting)
+    data = tiny_data(tmp_path, clips={"train": 17, "validation": 1})
+    foresee(data, tiny_model("gru"), tiny_training(updates=2, batch_size=16))
+    assert set(seen) == {"medium"}
