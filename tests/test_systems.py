@@ -192,17 +192,9 @@ def test_what_windows_does_not_tell_is_said(windows):
 @pytest.mark.parametrize(
     ("told", "processor", "name"),
     [
-        (
-            "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9B45\nmodel name\t: B\n",
-            "",
-            "AMD EPYC 9B45",
-        ),
+        ("vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9B45\nmodel name\t: another\n", "", "AMD EPYC 9B45"),
         ("processor\t: 0\nBogoMIPS\t: 243.75\n", "", "aarch64"),
-        (
-            None,
-            "Intel64 Family 6 Model 143 Stepping 8, GenuineIntel",
-            "Intel64 Family 6 Model 143 Stepping 8, GenuineIntel",
-        ),
+        (None, "Intel64 Family 6, GenuineIntel", "Intel64 Family 6, GenuineIntel"),
     ],
     ids=["linux", "linux on arm", "windows"],
 )

@@ -5,10 +5,12 @@ import torch
 
 from videopred.bench import train
 from videopred.bench.memory import peak_bytes
+from videopred.bench.timing import PairedTimes
 from videopred.bench.train import _device_lines as device_lines
-from videopred.bench.train import bench_train
+from videopred.bench.train import bench_train, step_times
 from videopred.bench.train import table as train_table
 from videopred.bench.training_step import pair_of, training_step
+from videopred.training import float32_products
 
 
 @pytest.mark.slow
@@ -36,6 +38,20 @@ def test_the_benchmark_of_training_runs_and_can_be_read():
 def test_wrong_numbers_of_training_are_refused(wrong, message):
     with pytest.raises(ValueError, match=f"^{message}; "):
         bench_train(**wrong)
+
+
+def test_a_step_in_float32_multiplies_matrices_as_runs_do_and_one_in_bfloat16_as_torch_does(monkeypatch):
+    seen = []
+
+    def noting(*_: object) -> PairedTimes:
+        seen.append(torch.get_float32_matmul_precision())
+        return PairedTimes([1.0], [2.0])
+
+    monkeypatch.setattr(train, "compare", noting)
+    monkeypatch.setattr(float32_products, "processor_name", lambda: "AMD EPYC")
+    monkeypatch.setattr(float32_products, "keeps_float32", lambda: True)
+    step_times("rims", 16, 2, 1)
+    assert seen == ["medium", "highest"]
 
 
 def test_what_a_gpu_took_says_how_long_the_papers_training_is():

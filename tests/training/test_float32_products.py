@@ -116,6 +116,19 @@ def test_products_of_rounded_factors_are_noticed(monkeypatch, kind):
     assert not keeps_float32()
 
 
+@pytest.mark.parametrize("shape", [(16, 512), (512, 16), (512, 512)])
+def test_products_of_one_shape_that_are_rounded_are_noticed(monkeypatch, shape):
+    """To ten bits, as in TF32."""
+    plain = torch.mm
+
+    def rounding(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        product = plain(left, right)
+        return product.half().float() if product.shape == shape else product
+
+    monkeypatch.setattr(torch, "mm", rounding)
+    assert not keeps_float32()
+
+
 def test_a_run_learns_with_them_and_its_log_says_so(amd, monkeypatch, tmp_path):
     seen, plain = [], Learner.training_step
 
