@@ -185,6 +185,14 @@ def test_a_twin_differs_in_the_law_alone():
         find_experiment("scoff-motion3-exact")
 
 
+def test_a_misspelt_name_is_answered_with_the_nearest_and_not_with_all():
+    message = r"^the experiment must be one that `videopred list` shows, got rims-ball4; did you mean rims-balls4\?$"
+    with pytest.raises(ValueError, match=message):
+        find_experiment("rims-ball4")
+    with pytest.raises(ValueError, match=r"got q7; see that list$"):
+        find_experiment("q7")
+
+
 def test_a_scale_says_all_that_it_changes():
     asked = ask("scoff-curtain", "small")
     assert asked is not None

@@ -70,7 +70,9 @@ def find_experiment(name: str) -> ExperimentConfig:
     Raises:
         ValueError: no experiment has that name.
     """
-    check.one_of("the experiment", name, experiment_names())
+    names = experiment_names()  # too many to be told
+    fix = check.suggest(name, names, "see that list")
+    check.require(name in names, "the experiment", "be one that `videopred list` shows", name, fix)
     published = _published(name)
     experiment = read_experiment(_PUBLISHED / f"{published}.json")
     rest = _rest(name)
