@@ -1,5 +1,7 @@
 """Which library multiplies float32 matrices while a run learns."""
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 from tiny_runs import tiny_data, tiny_model, tiny_training
@@ -14,6 +16,19 @@ from videopred.training.run import foresee, train
 CPU, SIXTEEN, ALONE = torch.device("cpu"), TrainingConfig(batch_size=16), ComputeConfig()
 
 
+LIBRARIES = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul
+
+
+@pytest.fixture(autouse=True)
+def as_torch_starts() -> Iterator[None]:
+    """No precision is chosen, before and behind a test."""
+    yield
+    torch.backends.fp32_precision = "none"
+    torch.set_float32_matmul_precision("highest")
+    for library in LIBRARIES:
+        library.fp32_precision = "none"
+
+
 @pytest.fixture
 def amd(monkeypatch) -> None:
     """A processor on which oneDNN is faster, and as precise."""
@@ -21,11 +36,17 @@ def amd(monkeypatch) -> None:
     monkeypatch.setattr(float32_products, "keeps_float32", lambda: True)
 
 
+def precisions() -> tuple[str, ...]:
+    """What torch and its libraries say of their products."""
+    return (torch.get_float32_matmul_precision(), *(library.fp32_precision for library in LIBRARIES))
+
+
 def precision_within(training: TrainingConfig, compute: ComputeConfig = ALONE, device: torch.device = CPU) -> str:
+    before = precisions()
     with fast_products(training, compute, device) as are_fast:
         within = torch.get_float32_matmul_precision()
         assert are_fast == (within == "medium")
-    assert torch.get_float32_matmul_precision() == "highest"
+    assert precisions() == before
     return within
 
 
@@ -73,32 +94,35 @@ def test_they_stay_as_they_are_where_onednn_would_round_factors(amd, monkeypatch
 
 
 def test_they_are_as_before_after_an_error(amd):
+    before = precisions()
     with pytest.raises(KeyboardInterrupt), fast_products(SIXTEEN, ALONE, CPU):
         raise KeyboardInterrupt
-    assert torch.get_float32_matmul_precision() == "highest"
+    assert precisions() == before
+
+
+def test_what_is_chosen_for_all_libraries_afterwards_counts(amd):
+    """A library that was set itself would go its own way."""
+    with fast_products(SIXTEEN, ALONE, CPU):
+        pass
+    torch.backends.fp32_precision = "tf32"
+    assert [library.fp32_precision for library in LIBRARIES] == ["tf32", "tf32"]
 
 
 def test_a_precision_that_somebody_chose_is_kept(amd):
     torch.set_float32_matmul_precision("high")
-    try:
-        with fast_products(SIXTEEN, ALONE, CPU) as are_fast:
-            assert not are_fast
-            assert torch.get_float32_matmul_precision() == "high"
+    with fast_products(SIXTEEN, ALONE, CPU) as are_fast:
+        assert not are_fast
         assert torch.get_float32_matmul_precision() == "high"
-    finally:
-        torch.set_float32_matmul_precision("highest")
+    assert torch.get_float32_matmul_precision() == "high"
 
 
 def test_one_chosen_for_a_library_of_torch_is_kept(amd):
     torch.backends.cuda.matmul.fp32_precision = "tf32"
-    try:
-        with pytest.raises(RuntimeError):
-            torch.get_float32_matmul_precision()
-        with fast_products(SIXTEEN, ALONE, CPU) as are_fast:
-            assert not are_fast
-        assert torch.backends.cuda.matmul.fp32_precision == "tf32"
-    finally:
-        torch.set_float32_matmul_precision("highest")
+    with pytest.raises(RuntimeError):
+        torch.get_float32_matmul_precision()
+    with fast_products(SIXTEEN, ALONE, CPU) as are_fast:
+        assert not are_fast
+    assert torch.backends.cuda.matmul.fp32_precision == "tf32"
 
 
 def test_products_keep_float32_as_torch_makes_them():

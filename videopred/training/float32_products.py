@@ -25,6 +25,8 @@ def fast_products(training: TrainingConfig, compute: ComputeConfig, device: torc
     if not chosen:
         yield False
         return
+    libraries = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
+    before = [library.fp32_precision for library in libraries]  # mostly "none": as torch.backends has it
     torch.set_float32_matmul_precision("medium")
     try:
         kept = keeps_float32()
@@ -33,6 +35,8 @@ def fast_products(training: TrainingConfig, compute: ComputeConfig, device: torc
         yield kept
     finally:
         torch.set_float32_matmul_precision("highest")
+        for library, precision in zip(libraries, before, strict=True):
+            library.fp32_precision = precision
 
 
 def _pays_off(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> bool:
