@@ -192,6 +192,20 @@ class KeepsWhatHappened(SoundCore):
         return output, state, trace
 
 
+class SavesAMask(SoundCore):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("causal", torch.full((2, 2), -torch.inf).triu(1))
+
+
+class SavesWords(SoundCore):
+    def get_extra_state(self) -> dict[str, str]:
+        return {"version": "2"}
+
+    def set_extra_state(self, state: dict[str, str]) -> None:
+        pass
+
+
 class DrawsItsStateUnasked(SoundCore):
     """Its initial state takes chance from elsewhere than its argument."""
 
@@ -222,6 +236,8 @@ CORES = [
     (MixesPrecisions, conformance.runs_under_autocast, "expected dtype .* but got dtype .*BFloat16"),
     (LeavesATableBehind, conformance.moves_to_another_device, "on the device of its parameters: .* it raised Tens"),
     (KeepsWhatHappened, conformance.weights_travel, "running must add nothing to the state_dict, got last"),
+    (SavesAMask, conformance.weights_travel, "finite numbers alone, .*; there is causal$"),
+    (SavesWords, conformance.weights_travel, "finite numbers alone, .*; there is _extra_state$"),
     (DrawsItsStateUnasked, conformance.initial_state_repeats, "from generators of one seed must be the same"),
     (AsksTheDevice, conformance.step_compiles_whole, "data-dependent expression"),
     (SharesItsFirstState, conformance.first_state_may_be_written_into, "of the first state must change nothing else"),

@@ -25,6 +25,7 @@ from videopred import check, check_path, systems
 from videopred.device import pick_device
 from videopred.explaining import explain
 from videopred.models import build
+from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import EXPORT, SETTINGS
@@ -176,7 +177,7 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
     with torch.random.fork_rng(devices=()):  # weights are drawn first
         predictor = build(config.model, config.film_shape)
     take_weights(predictor, weights, run)
-    return predictor.to(where, torch.float32).eval()
+    return predictor.float().to(where).eval()  # `to` would make complex numbers real
 
 
 def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path | str) -> None:
@@ -254,9 +255,8 @@ def read_checkpoint(run: Path, name: str | None = None) -> tuple[RunConfig, dict
 def _require_finite(run: Path, weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the weights if they are numbers that predict something."""
     must, fix = "have weights that are finite numbers", "train again, with a lower --learning-rate"
-    for name, value in weights.items():
-        finite = bool(value.float().isfinite().all())  # which torch does not tell of every kind of 8 bits
-        check.require_sound(finite, "RUN", must, f"others in {name} of {run}", fix)
+    odd = not_finite(weights)
+    check.require_sound(not odd, "RUN", must, f"others in {', '.join(odd)} of {run}", fix)
     return weights
 
 

@@ -1,8 +1,11 @@
 """Errors of a user's own core in a command: one line that names the place, unless its author raised it for the user."""
 
 import pytest
+import torch
 from command_line import run
 from tiny_runs import tiny_data
+
+from videopred.checkpoint import load_run
 
 CORE = """\
 import torch
@@ -83,6 +86,30 @@ def test_an_output_of_another_precision_is_told_before_anything_is_written(train
         "videopred: core Mine must return an output of torch.float32, as its parameters are, got torch.float64; convert"
     )
     assert (status, said[: len(told)]) == (2, told)
+
+
+MASK = "self.register_buffer('causal', torch.full((4, 4), -torch.inf).triu(1){})"
+
+
+def test_a_mask_that_is_not_saved_hinders_nobody(train):
+    assert train(built=MASK.format(", persistent=False"))[0] == 0
+
+
+def test_what_no_command_would_take_is_not_saved(train, place):
+    """Weights that are not finite are refused, as those of a training that failed."""
+    status, said = train(built=MASK.format(""))
+    told = "videopred: core Mine must save tensors of finite numbers alone, got causal; register such a buffer"
+    assert (status, said[: len(told)]) == (2, told)
+    assert not (place / "models").exists()
+
+
+def test_complex_numbers_stay_what_they_are(train, place):
+    """Such as those that turn, as in rotary embeddings."""
+    turn = "self.register_buffer('turn', torch.polar(torch.ones(3), torch.tensor([0.2, 0.3, 0.5])))"
+    assert train(built=turn, stepped="state = (self.turn * state).real")[0] == 0
+    core = load_run(place / "models" / "balls4-mine").core
+    torch.testing.assert_close(core.turn, torch.polar(torch.ones(3), torch.tensor([0.2, 0.3, 0.5])))
+    assert core.inward.weight.dtype == torch.float32
 
 
 def test_what_a_library_says_is_not_taken_for_the_authors_words(train):

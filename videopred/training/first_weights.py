@@ -7,6 +7,7 @@ import torch
 from videopred import check, check_path
 from videopred.checkpoint import RunConfig, choices, read_run, take_weights
 from videopred.models import build
+from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
 from videopred.models.settings import OwnConfig
 from videopred.training.folder import RunFolder
@@ -46,6 +47,7 @@ def _try_out(predictor: Predictor) -> None:
 
     Raises:
         TypeError: its output is of another precision than its weights.
+        ValueError: what it saves are not all finite numbers, which no command would take.
     """
     film, core = torch.zeros(2, 2, *predictor.film_shape), predictor.core
     with torch.random.fork_rng(devices=()), torch.no_grad():
@@ -54,6 +56,8 @@ def _try_out(predictor: Predictor) -> None:
         fix = "convert what it computes with, such as buffers made from NumPy's numbers, by .float()"
         check.require_kind(given == own, f"core {type(core).__name__}", must, given, fix)
         predictor(film)
+    odd, fix = not_finite(core.state_dict()), "register such a buffer, as of a mask, with persistent=False"
+    check.require(not odd, f"core {type(core).__name__}", "save tensors of finite numbers alone", ", ".join(odd), fix)
 
 
 def _check_same_model(config: RunConfig, theirs: RunConfig) -> None:
