@@ -67,6 +67,22 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path, there):
     assert names(tmp_path) == ["large disk", "link.txt"]
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_to_a_folder_stays_too(tmp_path, there):
+    (tmp_path / "large disk").mkdir()
+    target, path = tmp_path / "large disk" / "real", tmp_path / "link"
+    path.symlink_to(target)
+    if there:
+        target.mkdir()
+        (target / "old.txt").write_text("old")
+    with whole_folder(path) as partial:
+        assert partial.parent == target.parent, "renaming must not cross disks"
+        (partial / "new.txt").write_text("new")
+    assert path.is_symlink()
+    assert names(target) == ["new.txt"]
+    assert (names(tmp_path), names(target.parent)) == (["large disk", "link"], ["real"])
+
+
 def test_texts_bytes_and_arrays_are_written_as_they_are_and_whole(tmp_path):
     path = tmp_path / "new" / "file"
     assert write_text(path, "π\n").read_bytes() == "π\n".encode()

@@ -224,23 +224,24 @@ def whole_folder(path: Path) -> Iterator[Path]:
     Raises:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
-    partial, replaced = _beside(path, "partial"), _beside(path, "replaced")
-    with told_of(path, "folder"), folders_of(path):
+    target = _led_to(path)
+    partial, replaced = _beside(target, "partial"), _beside(target, "replaced")
+    with told_of(path, "folder"), folders_of(target):
         try:
-            _clear(path, "partial")
+            _clear(target, "partial")
             partial.mkdir()
             yield partial
             with HeldInterrupt() as interrupt:  # between two names, the old folder has none that is known
                 with suppress(FileNotFoundError):
-                    replace(path, replaced)  # a folder that holds something gives its name to no other
+                    replace(target, replaced)  # a folder that holds something gives its name to no other
                 try:
-                    replace(partial, path)
+                    replace(partial, target)
                 except OSError:
                     with suppress(FileNotFoundError):
-                        replace(replaced, path)
+                        replace(replaced, target)
                     raise
                 shutil.rmtree(replaced, ignore_errors=True)
-                _clear(path, "replaced")  # not before, for what was there may be in one of them alone
+                _clear(target, "replaced")  # not before, for what was there may be in one of them alone
             interrupt.stop_if_asked()
         finally:
             shutil.rmtree(partial, ignore_errors=True)

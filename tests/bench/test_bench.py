@@ -144,7 +144,7 @@ def test_the_benchmark_of_cores_runs_and_can_be_read():
     assert all(min(row["times_own_products"], row["times_the_limit"]) > 0 for row in rows["cores"])
     assert "with compiled steps" not in shown
     assert rows["device"] == []
-    assert "not measured; they need a CUDA device" in shown
+    assert "on a CUDA device: not measured" in shown
 
 
 def test_a_compiled_step_is_timed_beside_ours(monkeypatch):

@@ -52,6 +52,7 @@ BAD = {
     "train {data} --core gruu": f"--core must be one of {', '.join(NAMED)}, got gruu; did you mean gru?",
     "train {data} --core=gruu": f"--core must be one of {', '.join(NAMED)}, got gruu; did you mean gru?",
     "train {data} --core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
+    "train {data} --core lstm --core.no-comm": "--core.no-comm must be a setting of lstm, got one of rims",
     "train {data} --core lstm-balls --core.active=3": "--core.active must be a setting of lstm-balls, got one of rims",
     "train {data} --decoder.queries 3": "--decoder.queries must be a setting of shared, got one of files; leave it out",
     "train {data} --core gone:Core": "core gone:Core must be importable, got ModuleNotFoundError: No module named 'go",

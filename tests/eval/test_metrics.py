@@ -80,6 +80,9 @@ def test_even_window_is_refused():
         SSIMConfig(window=10)
     with pytest.raises(ValueError, match=r"^--metric-settings ssim\.window must be odd, got 30; take an odd number$"):
         read_metric_settings(["ssim"], ["ssim.window=30"])
+    message = r"^--metric-settings overlaps\.tolerance_px must be .*, got -1; by default it is 1\.0$"
+    with pytest.raises(ValueError, match=message):  # as it is typed, with an underscore
+        read_metric_settings(["overlaps"], ["overlaps.tolerance_px=-1"])
 
 
 def test_the_table_loads_no_torch():

@@ -53,6 +53,12 @@ def test_the_best_of_the_first_n_by_hand(file):
         assert value == pytest.approx(OFF[:, :count].min(1).mean(), rel=1e-6)
 
 
+def test_of_a_metric_that_is_better_when_higher_the_best_is_the_highest(file):
+    found = scores_of(file, metrics=("psnr",)).best_of["mine"]["psnr"]
+    for count, value in found.items():
+        assert value == pytest.approx(-20 * np.log10(OFF[:, :count].min(1)).mean(), rel=1e-5)
+
+
 @pytest.mark.parametrize("blank", [0, 1])
 def test_a_film_of_which_nothing_can_be_said_is_not_the_best(file, blank):
     """In a blank film no object is found, and so none is out of its place."""

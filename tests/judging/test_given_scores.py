@@ -146,11 +146,13 @@ def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
     assert given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW").remark == ""
 
 
+@pytest.mark.parametrize("mark", ["-", "."])
 @pytest.mark.parametrize("shift", [0, 1, 9])
-def test_pictures_that_are_called_as_others_are_refused(tmp_path, shift):
+def test_pictures_that_are_called_as_others_are_refused(tmp_path, shift, mark):
+    """Folders have no endings."""
     for folder, first in (("p", shift), ("t", 0)):
         for clip in range(first, first + 3):
-            path = tmp_path / folder / f"clip-{clip}"
+            path = tmp_path / folder / f"clip{mark}{clip}"
             path.mkdir(parents=True)
             for frame in range(4):
                 iio.imwrite(path / f"{frame}.png", np.full((5, 7), 9 * clip + frame, np.uint8))
@@ -159,7 +161,7 @@ def test_pictures_that_are_called_as_others_are_refused(tmp_path, shift):
     if shift != 1:  # they have the true ones' names, or names of their own
         assert (evaluate_given(predicted, truth, asked).mean("prediction", "mse") == 0) == (shift == 0)
         return
-    message = r"--pred must have the films of --true, in their order, got clip-1 of \S+ against clip-0 of \S+; leave"
+    message = r"--pred must have the films of --true, in their order, got clip.1 of \S+ against clip.0 of \S+; leave"
     with pytest.raises(ValueError, match=message):
         evaluate_given(predicted, truth, asked)
 

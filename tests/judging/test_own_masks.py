@@ -163,10 +163,13 @@ def test_a_decoder_of_masks_has_its_segmentation_among_the_usual_scores(file):
     assert list(evaluate(without(), file, **asked).metrics) == ["bce", "mse", "ssim", "f1"]
 
 
-def test_segmentation_is_usual_if_one_of_several_paints_and_the_file_knows_objects(file):
+def test_segmentation_is_usual_if_one_of_several_paints_and_the_file_knows_objects(file, monkeypatch):
     models = [without().config, painting().config]
     assert usual_metrics(models, file)[-2:] == ("own-fg-ari", "own-miou")
     bare = open_recipe(RECIPE, {"test": CLIPS}, seed=1)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(type(bare), "places_known", False)
+        assert usual_metrics(models, bare) == DEFAULT_METRICS
     for name in ("positions", "groups"):
         bare.truth = tuple(truth for truth in file.truth if truth != name)
         assert usual_metrics(models, bare) == DEFAULT_METRICS

@@ -63,7 +63,7 @@ def test_all_of_a_frame_is_seen_within_its_border():
     assert len(widths) == 2
 
 
-@pytest.mark.parametrize(("frames", "marked"), [(30, True), (12, False)])
+@pytest.mark.parametrize(("frames", "marked"), [(30, True), (45, True), (12, False)])
 def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
     chance = np.random.default_rng(0)
     films = chance.integers(0, 256, (2, frames, 12, 20, 1), np.uint8)

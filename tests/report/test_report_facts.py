@@ -147,16 +147,20 @@ def test_data_that_is_gone_is_none_and_data_below_the_current_folder_is_named_fr
     assert gone.data == Path("p.h5")
 
 
-_NO_SETTINGS = "^RUN must hold the settings of a run, got .*mine; train again$"
+_NO_SETTINGS = "^RUN must hold the settings of a run, got .*mine, with something else at {}; train again$"
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("settings.json", '{"model": {}}', _NO_SETTINGS),
-        ("settings.json", '{"model": null}', _NO_SETTINGS),
-        ("settings.json", '{"model": []}', _NO_SETTINGS),
-        ("settings.json", '{"model": {"core": 5}}', _NO_SETTINGS),
+        ("settings.json", '{"model": {}}', _NO_SETTINGS.format(r"model\.core")),
+        ("settings.json", '{"model": null}', _NO_SETTINGS.format("model")),
+        ("settings.json", '{"model": []}', _NO_SETTINGS.format("model")),
+        ("settings.json", '{"model": {"core": 5}}', _NO_SETTINGS.format(r"model\.core")),
+        ("settings.json", '{"model": {"core": {}}, "data": "x"}', _NO_SETTINGS.format("data")),
+        ("settings.json", '{"model": {"core": {}}, "data": {"path": 3}}', _NO_SETTINGS.format(r"data\.path")),
+        ("settings.json", '{"model": {"core": {}}, "film_shape": [1]}', _NO_SETTINGS.format("film_shape")),
+        ("settings.json", '{"model": {"core": {}}, "training": 3}', _NO_SETTINGS.format("training")),
         ("settings.json", "[1]", r"settings\.json must hold JSON, got something else; make it again"),
         ("run.json", "{", r"run\.json must hold JSON, got something else"),
     ],

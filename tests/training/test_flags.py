@@ -258,6 +258,13 @@ def test_a_share_that_leaves_no_clip_to_learn_from_is_named(tmp_path):
         train(data, tiny_model(), settings({"validation_share": 0.99}), out=tmp_path / "run", device="cpu")
 
 
+def test_of_one_clip_no_share_is_small_enough(tmp_path):
+    data = tiny_data(tmp_path / "one.h5", {"train": 1, "validation": 0})
+    message = "^DATA must hold more training clips than are kept aside for validation, got 1 and 1; add some"
+    with pytest.raises(ValueError, match=message):
+        train(data, tiny_model(), settings({"validation_share": 0.1}), out=tmp_path / "run", device="cpu")
+
+
 # --- numbers that are not finite -----------------------------------------------------------------------------
 
 

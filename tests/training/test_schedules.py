@@ -21,7 +21,7 @@ def shares(updates: int, **settings: object) -> list[float]:
         ({"free_running": 3, "grow_over": 5}, None),
         (
             {"free_running": 3, "grow_over": 6},
-            "--grow-over 6 is longer than the training: at its end 2 of the 3",
+            "--grow-over 6 is not shorter than the training: at its end 2 of the 3",
         ),
         ({"sampling": "linear", "sampling_over": 6}, None),
         ({"sampling": "linear", "sampling_over": 7}, "--sampling-over 7 is longer than the training, which ends on"),

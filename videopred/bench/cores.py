@@ -253,7 +253,7 @@ def _compiled_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def _device_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
     if not rows:
-        return ["compiled and recorded steps: not measured; they need a CUDA device"]
+        return ["on a CUDA device: not measured"]
     lines = [f"{'CUDA, ms per step':24}" + "".join(f"{way:>10}" for way in WAYS)]
     for row in rows:
         lines.append(f"  {_label(row):22}" + "".join(f"{row[way]:10.3f}" for way in WAYS))

@@ -239,7 +239,7 @@ def table(rows: dict[str, Any]) -> str:
 
 def _device_lines(rows: dict[str, dict[str, float]]) -> list[str]:
     if not rows:
-        return ["compiled and recorded steps: not measured; they need a CUDA device"]
+        return ["on a CUDA device: not measured"]
     lines = []
     for name, row in rows.items():
         lines += [

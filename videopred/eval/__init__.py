@@ -138,18 +138,27 @@ def read_metric_settings(metrics: Iterable[str], words: Iterable[str]) -> dict[s
 
 
 def _read(settings_class: type[Settings], name: str, values: dict[str, str]) -> Settings:
-    """Settings from words, which are numbers where they can be."""
+    """Settings from words, see `_value`."""
     try:
-        return settings_class(**{field: _number_or_word(value) for field, value in values.items()})
+        return settings_class(**{field: _value(settings_class, field, word) for field, word in values.items()})
     except ValueError as error:
         said, usual = str(error).replace("--", f"--metric-settings {name}.", 1), settings_class()
-        field = said.partition(f"{name}.")[2].partition(" ")[0]
+        shown = said.partition(f"{name}.")[2].partition(" ")[0]
+        field = shown.replace("-", "_")  # as it is typed here
+        said = said.replace(f"{name}.{shown}", f"{name}.{field}", 1)
         if hasattr(usual, field):  # the help of a command lists what there is to set, not what each allows
             said = re.sub("; (see --help|choose one that is)$", f"; by default it is {getattr(usual, field)}", said)
         raise ValueError(said) from None
 
 
-def _number_or_word(word: str) -> int | float | str:
+def _value(settings_class: type[Settings], field: str, word: str) -> bool | int | float | str:
+    """A setting from a word: text where that is wanted, true or false for a switch, else a number if it is one."""
+    there = settings_class.model_fields.get(field)
+    wanted = None if there is None else there.annotation
+    if wanted is str:
+        return word
+    if wanted is bool:
+        return {"true": True, "false": False}.get(word.lower(), word)
     for kind in (int, float):
         try:
             return kind(word)

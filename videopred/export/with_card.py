@@ -20,7 +20,7 @@ from videopred.export.card_text import Described, card_text
 from videopred.files import write_all
 from videopred.judging.drawing import views_of
 from videopred.rendering.film import film_frames
-from videopred.run_files import run_name
+from videopred.run_files import RECORD, run_name
 from videopred.run_record import is_of_run, stamp_of
 from videopred.weights import export_bytes
 
@@ -97,7 +97,11 @@ def _scores_among(files: Sequence[Path], run: Path, record: Mapping[str, Any]) -
         record: that of the export.
     """
     found, stamp, finished = [], stamp_of(record), record.get("finished")
-    ended = datetime.fromisoformat(finished).timestamp() if finished else checkpoint_file(run).stat().st_mtime
+    try:
+        ended = datetime.fromisoformat(finished).timestamp() if finished else checkpoint_file(run).stat().st_mtime
+    except ValueError:
+        fix = "put back what `train` wrote there"
+        raise check.FaultyFileError(check.complaint(str(run / RECORD), "say when it finished", finished, fix)) from None
     for path in files:
         scores = load_scores(path)
         (told,) = scores.stamps.values() if len(scores.stamps) == 1 else ("",)

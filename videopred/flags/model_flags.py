@@ -181,8 +181,9 @@ def _check_names(
     """Raise ValueError for a flag such as --core.schemata that the chosen core does not have, but another does."""
     for flag in [word.partition("=")[0] for word in words if word.startswith(f"--{part}.")]:
         field = flag.removeprefix(f"--{part}.").replace("-", "_")
-        if field in settings.model_fields:
+        fields = {field, field.removeprefix("no_")}  # the second of a switch
+        if not fields.isdisjoint(settings.model_fields):
             continue
-        owners = [other for other, (kind, _) in table.items() if field in kind.model_fields]
+        owners = [other for other, (kind, _) in table.items() if not fields.isdisjoint(kind.model_fields)]
         got, fix = f"one of {', '.join(owners)}", f"leave it out, or choose one of these with --{part}"
         check.require(not owners, flag, f"be a setting of {name}", got, fix)

@@ -79,7 +79,7 @@ class GivenFilms:
     @property
     def names(self) -> list[str]:
         """What the films are called, without the endings of files; numbers of an array's."""
-        return [Path(name).stem for name in self._stored.names]
+        return [path.stem if path.is_file() else path.name for path in map(Path, self._stored.names)]
 
     @property
     def may_be_grey(self) -> bool:

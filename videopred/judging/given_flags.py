@@ -54,7 +54,8 @@ def _check_idle(given: GivenConfig, pred_is_array: bool, true_is_array: bool) ->
         ("--true-range", given.true_range, true_is_array),
         ("--true-axes", given.true_axes, true_is_array),
     ):
+        got = " ".join(f"{level:g}" for level in word) if isinstance(word, tuple) else word
         fix = "pictures and data files say it themselves"
-        check.require(word is None or means, flag, "be left out where no array is given", word, fix)
+        check.require(word is None or means, flag, "be left out where no array is given", got, fix)
     fits = pred_is_array or given.axes is None or "N" not in given.axes
     check.require(fits, "--axes", "name an axis N only if --pred is an array", given.axes, "leave N out")

@@ -35,7 +35,7 @@ _USUAL_WITH_MASKS = ("own-fg-ari", "own-miou")
 def usual_metrics(models: Iterable["PredictorConfig"], file: "ClipSource") -> tuple[str, ...]:
     """What models are scored with unless metrics are named."""
     paints = any(model.decoder.kind == "masks" for model in models)
-    known = {"positions", "groups"} <= set(file.truth)
+    known = file.places_known and {"positions", "groups"} <= set(file.truth)
     return (*DEFAULT_METRICS, *(_USUAL_WITH_MASKS if paints and known else ()))
 
 

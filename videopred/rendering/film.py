@@ -185,8 +185,8 @@ def _frame(page: np.ndarray, layout: _Layout, panels: list[Panel], t: int, conte
     timeline = image[layout.footer.stop : layout.footer.stop + 4, layout.span]
     timeline[:] = TRACK
     now, turn = (round(timeline.shape[1] * passed / frames) for passed in (t + 1, context))
-    timeline[:, : min(now, turn)] = CONTEXT
-    timeline[:, turn : max(now, turn)] = ROLLOUT
+    timeline[:, :now] = CONTEXT
+    timeline[:, turn:now] = ROLLOUT
     return image
 
 

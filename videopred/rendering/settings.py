@@ -10,8 +10,8 @@ from videopred.rendering import FIGURES, USUAL_CHANGED_ROWS, USUAL_ROWS, USUAL_R
 from videopred.settings import Settings
 
 _FILE_ENDINGS = {
-    ".gif", ".mp4", ".png", ".svg", ".apng", ".avi", ".bmp", ".eps", ".jpeg", ".jpg", ".mkv", ".mov", ".pdf", ".tif",
-    ".tiff", ".webm", ".webp",
+    ".gif", ".mp4", ".png", ".svg", ".apng", ".avi", ".bmp", ".eps", ".flv", ".jpeg", ".jpg", ".m4v", ".mkv", ".mov",
+    ".mpeg", ".mpg", ".ogv", ".pdf", ".tif", ".tiff", ".webm", ".webp", ".wmv",
 }  # fmt: skip
 """Endings of pictures and films, drawn here or not; any other ending is part of a folder's name, such as balls-0.5."""
 

@@ -39,7 +39,7 @@ def strip(view: ClipView, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12
     Raises:
         ValueError: the view lacks what a row draws, or there are fewer than 2 columns.
     """
-    whole_number("columns", columns, 2, "show a frame before and one after the rollout's beginning")
+    whole_number("columns", columns, 2, "the rollout's first frame and the last are always shown")
     frames, height, width = view.truth.shape[:3]
     scale = max(1, panel_px // max(height, width))
     panels = draw_rows(rows, view, scale)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from videopred import check, check_path
 from videopred.command_lines import from_here
@@ -17,6 +17,24 @@ from videopred.run_files import SETTINGS, run_name
 from videopred.run_record import read_record, stamp_of
 from videopred.training.metrics_rows import read_metrics
 from videopred.weights import read_header
+
+
+class _Model(BaseModel):
+    core: dict[str, Any]
+
+
+class _Data(BaseModel):
+    path: str | None = None
+
+
+class _Learned(BaseModel):
+    """What a page takes from the settings of a run, of any version; there is more in them."""
+
+    model: _Model
+    film_shape: Annotated[list[int], Field(min_length=3, max_length=3)] | None = None
+    data: _Data | None = None
+    training: dict[str, Any] = {}
+    compute: dict[str, Any] = {}
 
 
 class _Estimate(BaseModel):
@@ -70,7 +88,8 @@ class FoundRun(NamedTuple):
     @property
     def core(self) -> str:
         """Name of its core."""
-        return str(self.settings["model"]["core"].get("kind", "own"))
+        core = self.settings["model"]["core"]
+        return str(core.get("source") or core.get("kind", "own"))
 
     @property
     def data(self) -> Path | None:
@@ -97,9 +116,11 @@ def find_run(path: Path, results: Path) -> FoundRun:
     else:
         settings, record = read_json(path / SETTINGS), read_record(path)
         log = read_metrics(path / "logs" / "metrics.csv")
-    model = settings.get("model")
-    known = isinstance(model, dict) and isinstance(model.get("core"), dict)
-    check.require_sound(known, "RUN", "hold the settings of a run", path, "train again")
+    try:
+        _Learned.model_validate(settings, strict=True)
+    except ValidationError as error:
+        got = f"{path}, with something else at {'.'.join(map(str, error.errors()[0]['loc']))}"
+        raise check.FaultyFileError(check.complaint("RUN", "hold the settings of a run", got, "train again")) from None
     name = run_name(path)
     folder = results / name
     stamps = [stamp] if (stamp := stamp_of(record)) else []

@@ -183,7 +183,7 @@ def _kept_aside(file: ClipSource, training: TrainingConfig) -> int:
         return 0
     aside = max(1, round(count * training.share_held_out))
     must, fix = f"leave some of the {count} training clips to learn from", "lower it"
-    check.require(share is None or aside < count, "--validation-share", must, share, fix)
+    check.require(share is None or aside < count or count == 1, "--validation-share", must, share, fix)
     must = "hold more training clips than are kept aside for validation"
     fix = "add some, or a validation part, or cut long films into clips with `videopred import --frames`"
     check.require(aside < count, "DATA", must, f"{count} and {aside}", fix)

@@ -1,6 +1,7 @@
 """Saves the checkpoints of a run, and stops it where it can be resumed.
 
-last.ckpt           the latest: after each look at the validation clips, every `save_every` updates, and on a stop
+last.ckpt           the latest: after each look at the validation clips, every `save_every` or `keep_every` updates, and
+                    on a stop
 previous.ckpt       the one before, in case the latest is damaged
 best.ckpt           lowest validation loss
 update-0001000.ckpt every `keep_every` updates

@@ -36,7 +36,7 @@ def without_effect(training: TrainingConfig) -> list[str]:
     """Which schedules do nothing, or not all that they say, because the training is shorter than they are."""
     updates, told = training.updates, []
     if training.grow_over and (own := own_frames(training, updates - 1)) < training.free_running:
-        span = f"--grow-over {training.grow_over} is longer than the training"
+        span = f"--grow-over {training.grow_over} is not shorter than the training"
         told.append(f"{span}: at its end {own} of the {training.free_running} frames of --free-running are own")
     if training.sampling_over and training.sampling_over > updates:
         told.append(f"--sampling-over {training.sampling_over} is longer than the training, which ends on the way")
