@@ -152,6 +152,20 @@ def test_on_windows_it_says_nothing_of_folders_behind_backslashes_either(run, mo
     assert training_words(told, "two balls.h5", "sets/x.h5") == expected
 
 
+@pytest.mark.parametrize("typed", [".", "./", "..", "../"])
+def test_a_run_from_within_its_data_has_the_name_of_these_in_its_command(tmp_path, typed):
+    """A folder of shards can be called by what is no name elsewhere."""
+    run = tmp_path / "of-shards"
+    data = DataRecord(path=f"{tmp_path}/shards-0.5", name="balls4", sha256="ab12")
+    write_run(run, config_of("rims").model_copy(update={"data": data}))
+    write_json(run / "run.json", RECORD | {"command": f"videopred train {typed} --out ../.. --batch-size 2"})
+    told = gather(run, half=False).record["command"]
+    assert told == "videopred train shards-0.5 --out .. --batch-size 2"
+    words = training_words(told, data.path, "here")
+    assert words is not None
+    assert words[:2] == ("train", "here")
+
+
 def test_no_place_and_no_name_of_this_machine_is_in_it(run, tmp_path, monkeypatch):
     """Of a record as a training writes it, resumed once, with everything in it that is known."""
     monkeypatch.setattr(platform, "node", lambda: "my-laptop")

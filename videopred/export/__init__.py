@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
         for name, value in weights.items():
             fits, fix = bool(value.isfinite().all()), "leave --half out"
             check.require(fits, "RUN", "have weights below 65,504 for --half", f"larger ones in {name}", fix)
-    kept, record = checkpoint_file(run, checkpoint), _record(run)
+    kept, record = checkpoint_file(run, checkpoint), _record(run, config)
     if kept.name != BEST:
         record |= {"checkpoint": kept.stem, "updates": done}
     elif updates_learned(record) is None:  # it was killed, or still goes on
@@ -78,6 +79,10 @@ def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
     if half or unlike:  # scores of the one are none of the other
         record["weights"] = ", ".join([*unlike, *(["16 bits"] if half else [])])
     return Export(_settings(config), record, weights)
+
+
+_OTHER_FOLDERS = ("-o", "--out", "--init-from")
+"""Flags before the names of folders that are no data."""
 
 
 def _settings(config: RunConfig) -> dict[str, Any]:
@@ -90,15 +95,25 @@ def _settings(config: RunConfig) -> dict[str, Any]:
     return settings
 
 
-def _record(run: Path) -> dict[str, Any]:
+def _record(run: Path, config: RunConfig) -> dict[str, Any]:
     """What run.json says, without what has a meaning on this machine only."""
     of_this_machine = ("host", "process", "home", "job", "resumed")
     record = {name: value for name, value in read_record(run).items() if name not in of_this_machine}
     if record.get("data"):
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
     if "command" in record:
-        record["command"] = shlex.join(map(_without_folder, shlex.split(record["command"])))
+        learned = Path("" if config.data is None else config.data.path).name
+        words = shlex.split(record["command"])
+        record["command"] = shlex.join(
+            learned if learned and _is_folder(word) and before not in _OTHER_FOLDERS else _without_folder(word)
+            for before, word in pairwise(["", *words])
+        )
     return record
+
+
+def _is_folder(word: str) -> bool:
+    """Whether a word of a command is the working folder or one above it: as data, `train` may have had such a name."""
+    return bool(word) and Path(word).name in ("", "..")
 
 
 def _without_folder(word: str) -> str:
