@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from videopred.palette import AGREED, INVENTED, MISSED, PAGE, SCHEMA_COLORS
+from videopred.palette import AGREED, INVENTED, MISSED, OBJECT_COLORS, PAGE, SCHEMA_COLORS, module_colors
 
 
 def grey(color) -> float:
@@ -16,6 +16,12 @@ def test_a_difference_is_told_in_grey():
     """On the dark ground of a film; what has a wrong color needs colors."""
     for one, other in combinations(((0, 0, 0), AGREED, MISSED, INVENTED), 2):
         assert abs(grey(one) - grey(other)) > 30
+
+
+def test_every_module_has_a_colour_of_its_own_as_long_as_there_are_some():
+    found = module_colors(2 * len(OBJECT_COLORS))
+    assert len(np.unique(found, axis=0)) == len(OBJECT_COLORS)
+    np.testing.assert_array_equal(found[: len(OBJECT_COLORS)], found[len(OBJECT_COLORS) :])
 
 
 def test_the_first_three_schemata_are_told_in_grey():

@@ -51,6 +51,12 @@ def test_equal_frames_keep_the_playing_time(kept):
     assert sum(durations(gif_bytes(checkered(4)[kept], frame_ms=90))) == 6 * 90
 
 
+def test_equal_frames_that_last_longer_than_gif_can_say_are_refused():
+    message = "^frame_ms must show equal frames in a row, .*, for at most 655350 ms, got 400000; give a shorter time"
+    with pytest.raises(ValueError, match=message):
+        gif_bytes(np.zeros((2, 8, 9, 3), np.uint8), frame_ms=400_000)
+
+
 def test_png_holds_the_exact_pixels():
     image = np.random.default_rng(0).integers(0, 256, (5, 9, 3), np.uint8)
     np.testing.assert_array_equal(iio.imread(png_bytes(image)), image)

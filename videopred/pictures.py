@@ -31,7 +31,7 @@ def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
 
     Raises:
         TypeError: the frames are not uint8 (imageio would write a float film as black).
-        ValueError: they have other axes, or the time is no such number.
+        ValueError: they have other axes, the time is no such number, or equal frames in a row take longer together.
     """
     _check_pixels("frames", frames, axes=4)
     allowed = isinstance(frame_ms, Integral) and 20 <= frame_ms <= 655_350 and frame_ms % 10 == 0
@@ -39,7 +39,11 @@ def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
     require(allowed, "frame_ms", must, frame_ms, fix)
     first, *others = map(_with_palette, frames)  # by imageio, Pillow would look for a palette again, for twice as long
     content = io.BytesIO()
-    first.save(content, "GIF", save_all=True, append_images=others, duration=frame_ms, loop=0)
+    try:
+        first.save(content, "GIF", save_all=True, append_images=others, duration=frame_ms, loop=0)
+    except OverflowError:
+        must = "show equal frames in a row, which are stored as one, for at most 655350 ms"
+        raise ValueError(complaint("frame_ms", must, frame_ms, "give a shorter time, or fewer frames")) from None
     return content.getvalue()
 
 

@@ -7,6 +7,7 @@ import torch
 from core_checks import close, operations_of_a_step
 from scoff_checks import BATCH, FEATURES, POSITIONS, SIZES, STEPS, make, random_slots, random_state
 from torch import nn
+from torch.utils import _pytree as tree
 
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.models.core import unroll
@@ -197,6 +198,14 @@ def test_the_start_in_evaluation_is_that_of_float32_whatever_torchs_default():
         assert torch.equal(core.initial_state(1)[0][0], started)
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_no_clip_shares_its_first_state_with_another():
+    for settings in ({}, {"frozen_schema": True}):
+        for part in tree.tree_leaves(make(**settings).initial_state(2)):
+            other = part[1].clone()
+            part[0] = 7
+            assert torch.equal(part[1], other)
 
 
 def test_a_frozen_schema_is_drawn_once_a_clip_and_kept():

@@ -367,6 +367,12 @@ def test_rows_that_are_not_there_are_refused(rows, message):
         check_rows(rows)
 
 
+def test_pictures_without_rows_are_refused():
+    for drawn in (strip, film_frames):
+        with pytest.raises(ValueError, match=r"^--rows must name at least one, got none; choose among truth"):
+            drawn(view(), [])
+
+
 def test_the_help_names_every_row_and_figure():
     from videopred.rendering.settings import PictureConfig
 

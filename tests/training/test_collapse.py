@@ -32,6 +32,11 @@ def test_usage_of_modules(counts, entropy, dead):
     assert found == {"modules/usage_entropy": pytest.approx(entropy, abs=1e-12), "modules/dead": dead}
 
 
+def test_where_no_file_has_a_schema_none_is_used():
+    found = collapse({"schema": torch.full((2, 3, 4), -1)}, schemata=2)
+    assert (found["schemata/dead"], found["schemata/usage_0"], found["schemata/usage_1"]) == (2, 0, 0)
+
+
 def test_usage_is_over_clips_and_steps():
     """Each of two modules is active in one clip only."""
     trace = torch.cat([active(12, 0), active(0, 12)])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred.addresses import find
-from videopred.rendering import ROWS
+from videopred.rendering import ROWS, check_rows
 from videopred.rendering.clip_view import ClipView, available, check_row
 from videopred.rendering.page import enlarged
 
@@ -43,8 +43,9 @@ def draw_rows(rows: Sequence[str], view: ClipView, scale: int) -> list[Panel]:
     show what the model did come twice: untouched, then changed.
 
     Raises:
-        ValueError: there is no such row, or nothing to draw it from.
+        ValueError: there is no such row, none at all, or nothing to draw one from.
     """
+    check_rows(tuple(dict.fromkeys(rows)))  # here, one may come twice
     panels = []
     for row in rows:
         check_row(view, row)
