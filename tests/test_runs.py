@@ -67,6 +67,8 @@ def look(folder: Path, scores: Path = Path("gone")) -> dict[str, Run]:
     ("state", "record", "far"),
     [
         ("finished", {"updates": 7}, None),
+        ("finished", {"updates": 7, "checkpoint": "update-0000007"}, "7 of 20 updates"),
+        ("finished", {"updates": 20, "checkpoint": "update-0000020"}, None),
         ("interrupted", {"updates": 7}, "7 of 20 updates"),
         ("running", {"saved": 6}, "6 of 20 updates"),
         ("running", {}, "0 of 20 updates"),

@@ -15,6 +15,7 @@ import torch
 from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_training
 
 from videopred import cli
+from videopred.check import FaultyFileError
 from videopred.checkpoint import LOOKS_KEY, load_run
 from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
@@ -280,6 +281,15 @@ def test_the_card_of_a_run_that_was_killed_says_what_its_weights_have_learned(pl
     assert "1 update of 4 clips from seed 0, where 2 were asked for" in card.read_text()
     (listed,) = (one for one in list_runs() if one.path == str(export))
     assert listed.updates == 1
+
+
+def test_a_record_that_says_no_time_is_named(place):
+    run = Path("models/mine")
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"finished": "yesterday"}))
+    message = r"^models.mine.run\.json must say when it finished, got yesterday; put back what `train` wrote there$"
+    with pytest.raises(FaultyFileError, match=message):
+        export_with_card(run)
 
 
 def test_weights_that_are_too_large_for_16_bits_are_refused(place):

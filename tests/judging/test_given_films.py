@@ -205,6 +205,14 @@ def test_films_are_known_again_by_their_bytes(tmp_path):
         assert len(seen[0]) == 64
 
 
+def test_films_that_are_taken_as_grey_are_others(tmp_path):
+    iio.imwrite(tmp_path / "p.gif", np.repeat(SOFT[0].transpose(0, 2, 3, 1) * 255, 3, -1).astype(np.uint8))
+    films = given(tmp_path / "p.gif")
+    in_color = films.fingerprint()
+    films.take_as_grey()
+    assert films.fingerprint() != in_color
+
+
 def test_films_that_are_read_in_another_way_are_others(tmp_path):
     np.savez(tmp_path / "p.npz", a=SOFT, b=SOFT)
     usual = {"value_range": (0, 1), "axes": "BTCHW", "array": "a"}
