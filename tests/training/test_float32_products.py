@@ -153,14 +153,20 @@ def test_products_of_one_shape_that_are_rounded_are_noticed(monkeypatch, shape):
     assert not keeps_float32()
 
 
-def test_a_run_learns_with_them_and_its_log_says_so(amd, monkeypatch, tmp_path):
-    seen, plain = [], Learner.training_step
+def precisions_in(method: str, monkeypatch) -> list[str]:
+    """The precision at each call of a method of the learner."""
+    seen, plain = [], getattr(Learner, method)
 
     def noting(self, *args):
         seen.append(torch.get_float32_matmul_precision())
         return plain(self, *args)
 
-    monkeypatch.setattr(Learner, "training_step", noting)
+    monkeypatch.setattr(Learner, method, noting)
+    return seen
+
+
+def test_a_run_learns_with_them_and_its_log_says_so(amd, monkeypatch, tmp_path):
+    seen = precisions_in("training_step", monkeypatch)
     data = tiny_data(tmp_path, clips={"train": 17, "validation": 1})
     run = train(data, tiny_model("gru"), tiny_training(updates=2, batch_size=16), out=tmp_path / "run")
     assert seen == ["medium", "medium"]
@@ -172,13 +178,7 @@ def test_a_run_learns_with_them_and_its_log_says_so(amd, monkeypatch, tmp_path):
 
 
 def test_a_forecast_is_made_with_them(amd, monkeypatch, tmp_path):
-    seen, plain = [], Learner.loss_of
-
-    def noting(self, *args):
-        seen.append(torch.get_float32_matmul_precision())
-        return plain(self, *args)
-
-    monkeypatch.setattr(Learner, "loss_of", noting)
+    seen = precisions_in("loss_of", monkeypatch)
     data = tiny_data(tmp_path, clips={"train": 17, "validation": 1})
     foresee(data, tiny_model("gru"), tiny_training(updates=2, batch_size=16))
     assert set(seen) == {"medium"}
