@@ -191,13 +191,24 @@ def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path 
     Raises:
         FaultyFileError: they do not fit.
     """
+    whose = f"weights of {source}"
+    fix = "train again; the file, or the module of a core of your own, was changed or is of another version"
     try:
+        own = predictor.state_dict()
         predictor.load_state_dict(weights)
     except RuntimeError as error:
         got = " ".join(str(error).split())
-        fix = "train again; the file, or the module of a core of your own, was changed or is of another version"
-        said = check.complaint(f"weights of {source}", "fit the model in its settings", got, fix)
-        raise check.FaultyFileError(said) from None
+        raise check.FaultyFileError(check.complaint(whose, "fit the model in its settings", got, fix)) from None
+    for name, value in weights.items():  # torch would make floats of anything
+        wanted, got = _numbers(own[name]), _numbers(value)
+        check.require_sound(wanted == got, whose, f"be {wanted} in {name}, as the model's are", got, fix)
+
+
+def _numbers(values: Tensor) -> str:
+    """What kind of numbers a tensor holds; all floats are of one kind, however many bits they have."""
+    if values.is_complex():
+        return "complex numbers"
+    return "floats" if values.is_floating_point() else str(values.dtype).removeprefix("torch.")
 
 
 def take_checkpoint(predictor: Predictor, path: Path) -> None:

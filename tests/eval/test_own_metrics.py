@@ -19,6 +19,7 @@ from videopred.models import build
 
 SOURCE = """
 from dataclasses import dataclass
+from typing import Literal
 
 from videopred.eval import pixel
 from videopred.eval.frame_metric import FrameMetric
@@ -30,6 +31,9 @@ class PowerConfig(Settings):
     power: float = 1.0
     even: bool = False
     called: str = "power"
+    known: str | None = None
+    sure: bool | None = None
+    side: Literal["x", "1"] = "x"
 
 
 class Power(Metric):
@@ -228,13 +232,16 @@ def test_it_is_scored_by_its_address_with_its_settings_and_is_there_again_from_a
 def test_settings_are_read_only_of_what_has_them():
     assert make_metric("mine:Power").config.power == 1
     assert read_metric_settings(["mine:Power"], ["mine:Power.power=2"])["mine:Power"].power == 2
-    words = ["mine:Power.even=true", "mine:Power.called=2"]
+    words = [f"mine:Power.{word}" for word in ("even=true", "called=2", "known=3", "sure=true", "side=1")]
     read = read_metric_settings(["mine:Power"], words)["mine:Power"].model_dump()
-    assert read == {"power": 1, "even": True, "called": "2"}
+    assert read == {"power": 1, "even": True, "called": "2", "known": "3", "sure": True, "side": "1"}
     assert not read_metric_settings(["mine:Power"], ["mine:Power.even=False"])["mine:Power"].even
     with pytest.raises(ValueError, match=r"Power\.even must be a valid boolean, got 'yes'; by default it is False$"):
         read_metric_settings(["mine:Power"], ["mine:Power.even=yes"])
-    with pytest.raises(ValueError, match=r"^--metric-settings mine:Power must be one of power, even, called, got str"):
+    with pytest.raises(
+        ValueError,
+        match=r"mine:Power must be one of power, even, called, known, sure, side, got str",
+    ):
         read_metric_settings(["mine:Power"], ["mine:Power.strength=2"])
     with pytest.raises(ValueError, match=r"got mine:Plain\.power=2; mine:Plain has none"):
         read_metric_settings(["mine:Plain"], ["mine:Plain.power=2"])

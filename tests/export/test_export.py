@@ -158,9 +158,11 @@ def test_a_run_from_within_its_data_has_the_name_of_these_in_its_command(tmp_pat
     run = tmp_path / "of-shards"
     data = DataRecord(path=f"{tmp_path}/shards-0.5", name="balls4", sha256="ab12")
     write_run(run, config_of("rims").model_copy(update={"data": data}))
-    write_json(run / "run.json", RECORD | {"command": f"videopred train {typed} --out ../.. --batch-size 2"})
+    write_json(
+        run / "run.json", RECORD | {"command": f"videopred train {typed} --out=../.. --init-from ../.. -o ../.."}
+    )
     told = gather(run, half=False).record["command"]
-    assert told == "videopred train shards-0.5 --out .. --batch-size 2"
+    assert told == "videopred train shards-0.5 --out=.. --init-from .. -o .."
     words = training_words(told, data.path, "here")
     assert words is not None
     assert words[:2] == ("train", "here")
@@ -307,8 +309,10 @@ def test_weights_of_another_kind_of_numbers_are_refused(run, kind):
     weights = load_file(file)
     name = next(iter(weights))
     save_file(weights | {name: weights[name].to(kind)}, file, settings)
-    got = f"{str(kind)[6:]} in {name} of {re.escape(str(file))}"
-    must = f"^RUN must have weights that are floats, got {got}; give a file that"
+    got = "complex numbers" if kind == torch.complex64 else str(kind)[6:]
+    must = (
+        rf"^weights of {re.escape(str(file))} must be floats in {re.escape(name)}, as the model's are, got {got}; train"
+    )
     with pytest.raises(FaultyFileError, match=must):
         load_run(file)
 

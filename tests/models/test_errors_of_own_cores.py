@@ -6,6 +6,7 @@ from command_line import run
 from tiny_runs import tiny_data
 
 from videopred.checkpoint import load_run
+from videopred.export import export_run
 
 CORE = """\
 import torch
@@ -98,7 +99,9 @@ def test_a_mask_that_is_not_saved_hinders_nobody(train):
 def test_what_no_command_would_take_is_not_saved(train, place):
     """Weights that are not finite are refused, as those of a training that failed."""
     status, said = train(built=MASK.format(""))
-    told = "videopred: core Mine must save tensors of finite numbers alone, got causal; register such a buffer"
+    told = (
+        "videopred: core Mine must save tensors of finite numbers alone, got causal; draw finite parameters, register"
+    )
     assert (status, said[: len(told)]) == (2, told)
     assert not (place / "models").exists()
 
@@ -107,9 +110,18 @@ def test_complex_numbers_stay_what_they_are(train, place):
     """Such as those that turn, as in rotary embeddings."""
     turn = "self.register_buffer('turn', torch.polar(torch.ones(3), torch.tensor([0.2, 0.3, 0.5])))"
     assert train(built=turn, stepped="state = (self.turn * state).real")[0] == 0
-    core = load_run(place / "models" / "balls4-mine").core
-    torch.testing.assert_close(core.turn, torch.polar(torch.ones(3), torch.tensor([0.2, 0.3, 0.5])))
-    assert core.inward.weight.dtype == torch.float32
+    run = place / "models" / "balls4-mine"
+    for core in (load_run(run).core, load_run(export_run(run)).core):
+        torch.testing.assert_close(core.turn, torch.polar(torch.ones(3), torch.tensor([0.2, 0.3, 0.5])))
+        assert core.inward.weight.dtype == torch.float32
+
+
+def test_whole_numbers_and_bools_come_home_from_an_export(train, place):
+    """Such as those that a normalization counts."""
+    built = "self.norm = nn.BatchNorm1d(3); self.register_buffer('known', torch.tensor([True, False]))"
+    assert train(built=built, stepped="self.norm(inputs.mean((1, 2))[:, None].expand(-1, 3))")[0] == 0
+    core = load_run(export_run(place / "models" / "balls4-mine")).core
+    assert (core.norm.num_batches_tracked.dtype, core.known.tolist()) == (torch.int64, [True, False])
 
 
 def test_what_a_library_says_is_not_taken_for_the_authors_words(train):

@@ -34,6 +34,7 @@ def amd(monkeypatch) -> None:
     """A processor on which oneDNN is faster, and as precise."""
     monkeypatch.setattr(float32_products, "processor_name", lambda: "AMD EPYC 9B45 128-Core Processor")
     monkeypatch.setattr(float32_products, "keeps_float32", lambda: True)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
 
 
 def precisions() -> tuple[str, ...]:
@@ -86,6 +87,19 @@ def test_they_stay_as_they_are_where_that_gains_nothing(amd, training, compute, 
 def test_clips_are_counted_that_are_computed_at_once(amd, training):
     assert precision_within(training) == "medium"
     assert precision_within(TrainingConfig(batch_size=128), ComputeConfig(devices=4, nodes=2)) == "medium"
+
+
+def test_they_stay_as_they_are_without_avx_512_or_onednn(amd, monkeypatch):
+    with monkeypatch.context() as switched_off:
+        switched_off.setattr(torch.backends.mkldnn, "enabled", False)
+        assert precision_within(SIXTEEN) == "highest"
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    assert precision_within(SIXTEEN) == "highest"
+
+
+def test_who_chooses_full_precision_keeps_what_torch_does_for_it(amd):
+    torch.set_float32_matmul_precision("highest")
+    assert precision_within(SIXTEEN) == "highest"
 
 
 def test_they_stay_as_they_are_where_onednn_would_round_factors(amd, monkeypatch):

@@ -5,7 +5,7 @@ To add one: a file here, its settings class in `settings.py`, and a line in METR
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from videopred import check
 from videopred.addresses import find
@@ -155,10 +155,11 @@ def _value(settings_class: type[Settings], field: str, word: str) -> bool | int 
     """A setting from a word: text where that is wanted, true or false for a switch, else a number if it is one."""
     there = settings_class.model_fields.get(field)
     wanted = None if there is None else there.annotation
-    if wanted is str:
+    kinds = get_args(wanted) or (wanted,)  # of `str | None`, or the words of a Literal
+    if str in kinds or word in kinds:
         return word
-    if wanted is bool:
-        return {"true": True, "false": False}.get(word.lower(), word)
+    if bool in kinds and word.lower() in ("true", "false"):
+        return word.lower() == "true"
     for kind in (int, float):
         try:
             return kind(word)

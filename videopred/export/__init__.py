@@ -113,7 +113,7 @@ def _record(run: Path, config: RunConfig) -> dict[str, Any]:
 
 def _is_folder(word: str) -> bool:
     """Whether a word of a command is the working folder or one above it: as data, `train` may have had such a name."""
-    return bool(word) and Path(word).name in ("", "..")
+    return bool(word) and not word.startswith("-") and Path(word).name in ("", "..")
 
 
 def _without_folder(word: str) -> str:

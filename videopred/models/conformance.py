@@ -301,8 +301,8 @@ def moves_to_another_device(core: Any) -> None:
 
 def weights_travel(core: Any) -> None:
     """A state_dict makes another core the same, holds nothing of what happened, and finite numbers alone."""
-    odd, fix = not_finite(core.state_dict()), "so register such a buffer, as of a mask, with persistent=False"
-    _need(not odd, f"a state_dict must hold tensors of finite numbers alone, {fix}; there is {', '.join(odd)}")
+    odd, others = not_finite(core.state_dict()), "so register buffers of others, as of a mask, with persistent=False"
+    _need(not odd, f"a state_dict must hold tensors of finite numbers alone, {others}; there is {', '.join(odd)}")
     other = shaken(copy.deepcopy(core))
     for module in other.modules():  # tensors that are no parameters and no buffers stay where they were made
         for name, value in vars(module).items():

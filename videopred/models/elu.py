@@ -16,7 +16,7 @@ class ELU(nn.Module):
     """
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Any axes, floating point; but on a CPU that does not trace, it is written over its input."""
+        """Any axes, floating point; it is written over its input, except on a CPU that does not trace."""
         if inputs.device.type != "cpu" or torch.jit.is_tracing():  # whose programs hold no function of Python's
             return functional.elu(inputs, inplace=True)
         if not torch.is_grad_enabled():  # without a function of Python's, a call of which takes as long as exp

@@ -56,7 +56,8 @@ def _try_out(predictor: Predictor) -> None:
         fix = "convert what it computes with, such as buffers made from NumPy's numbers, by .float()"
         check.require_kind(given == own, f"core {type(core).__name__}", must, given, fix)
         predictor(film)
-    odd, fix = not_finite(core.state_dict()), "register such a buffer, as of a mask, with persistent=False"
+    odd = not_finite(core.state_dict())
+    fix = "draw finite parameters, register such a buffer, as of a mask, with persistent=False, and save no extra state"
     check.require(not odd, f"core {type(core).__name__}", "save tensors of finite numbers alone", ", ".join(odd), fix)
 
 

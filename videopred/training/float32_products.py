@@ -1,7 +1,7 @@
 """Products of float32 matrices by oneDNN, where it is faster than MKL, which torch uses for them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -21,12 +21,11 @@ def fast_products(training: TrainingConfig, compute: ComputeConfig, device: torc
     to oneDNN at the precision "medium", which permits bfloat16. On processors that multiply float32 matrices in
     bfloat16, as those with AMX do, nothing changes, and neither does it where somebody has chosen a precision.
     """
-    chosen = _pays_off(training, compute, device) and _is_free()
-    if not chosen:
+    libraries = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
+    before = [library.fp32_precision for library in libraries]
+    if not (_pays_off(training, compute, device) and _is_free(before)):
         yield False
         return
-    libraries = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
-    before = [library.fp32_precision for library in libraries]  # mostly "none": as torch.backends has it
     torch.set_float32_matmul_precision("medium")
     try:
         kept = keeps_float32()
@@ -40,16 +39,19 @@ def fast_products(training: TrainingConfig, compute: ComputeConfig, device: torc
 
 
 def _pays_off(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> bool:
-    """Whether products of float32 matrices are many and large, on a processor of AMD's."""
+    """Whether products of float32 matrices are large, on a processor of AMD's with AVX-512 and for oneDNN."""
     clips = training.batch_size // (compute.devices * compute.nodes * training.accumulate)
+    large = device.type == "cpu" and training.precision == "32-true" and clips >= _CLIPS
     by_amd = re.search(r"\bAMD\b|AuthenticAMD", processor_name()) is not None
-    return device.type == "cpu" and training.precision == "32-true" and clips >= _CLIPS and by_amd
+    has_avx512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
+    has_onednn = torch.backends.mkldnn.is_available() and bool(torch.backends.mkldnn.enabled)
+    return large and by_amd and has_avx512 and has_onednn
 
 
-def _is_free() -> bool:
-    """Whether nobody has chosen how float32 matrices are multiplied."""
+def _is_free(chosen: Sequence[str]) -> bool:
+    """Whether nobody has chosen how float32 matrices are multiplied, in all libraries or in one."""
     try:
-        return torch.get_float32_matmul_precision() == "highest"
+        return torch.get_float32_matmul_precision() == "highest" and set(chosen) == {"none"}
     except RuntimeError:  # chosen for some of torch's libraries alone
         return False
 
