@@ -16,6 +16,7 @@ from tiny_runs import no_file_longer_than
 
 from videopred.datasets import open_dataset
 from videopred.datasets.film_formats import read_films
+from videopred.datasets.foreign_films import whole_source
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 
@@ -108,6 +109,12 @@ def test_a_disk_that_fails_under_the_source_is_not_that_of_the_temporary_folder(
     monkeypatch.setattr(zipfile.ZipExtFile, "read", read_little)
     with pytest.raises(OSError, match=r"f\.npz must be readable, got Input/output error; look after its disk"):
         read(source)
+
+
+def test_a_source_on_a_disk_that_fails_is_not_called_damaged(tmp_path):
+    message = r"f\.npz must be readable, got Input/output error; look after its disk"
+    with pytest.raises(OSError, match=message), whole_source(tmp_path / "f.npz", (OSError,), "be sound", "mend it"):
+        raise OSError(errno.EIO, "Input/output error")
 
 
 def test_an_array_that_is_said_to_be_huge_writes_nothing(tmp_path, monkeypatch):

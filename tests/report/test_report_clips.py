@@ -1,5 +1,7 @@
 """Which clips a page shows, how large, and what it says instead where they cannot be shown; without any training."""
 
+import base64
+import io
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image, ImageSequence
 from report_samples import ONE, made_up_run, scored
 from tiny_runs import tiny_data
 
@@ -77,6 +80,14 @@ def test_clips_are_as_large_as_fit_to_the_byte(predicted):
     smallest = predicted.draw(0)
     assert bytes_of(smallest) < bytes_of(smaller)
     assert "the film shows one in 8" in smallest[0].alt
+
+
+def test_a_film_of_which_few_frames_are_shown_takes_its_time(predicted):
+    for every in (1, 4):
+        film = base64.b64decode(predicted._draw(0, 40, every).film.partition(",")[2])
+        with Image.open(io.BytesIO(film)) as gif:
+            times = [frame.info["duration"] for frame in ImageSequence.Iterator(gif)]
+        assert times == [100 * every] * -(-FRAMES // every)
 
 
 def test_no_more_is_drawn_once_it_is_known_not_to_fit(predicted, monkeypatch):

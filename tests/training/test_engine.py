@@ -207,3 +207,11 @@ def test_tasks_of_srun_that_were_asked_for(monkeypatch, layout, devices, nodes):
         monkeypatch.setenv(f"SLURM_{name}", value)
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")  # this machine need not have a name that others know
     check_compute(tiny_training(batch_size=6), ComputeConfig(devices=devices, nodes=nodes), torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "whole"),
+    [("auto", True), ("ddp", True), ("ddp_find_unused_parameters_true", True), ("fsdp", False), ("deepspeed", False)],
+)
+def test_strategies_of_ddp_keep_weights_whole(strategy, whole):
+    assert ComputeConfig(strategy=strategy).keeps_weights_whole is whole
