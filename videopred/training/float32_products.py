@@ -1,7 +1,7 @@
 """Products of float32 matrices by oneDNN, where it is faster than MKL, which torch uses for them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
@@ -12,6 +12,9 @@ from videopred.systems import processor_name
 _CLIPS = 16
 """Clips at a time from which on it pays off: oneDNN takes some ten microseconds longer to begin a product."""
 
+_LIBRARIES = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
+"""Of torch, that multiply matrices; each has a precision of its own, "none" where it follows torch's."""
+
 
 @contextmanager
 def fast_products(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> Iterator[bool]:
@@ -21,9 +24,7 @@ def fast_products(training: TrainingConfig, compute: ComputeConfig, device: torc
     to oneDNN at the precision "medium", which permits bfloat16. On processors that multiply float32 matrices in
     bfloat16, as those with AMX do, nothing changes, and neither does it where somebody has chosen a precision.
     """
-    libraries = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
-    before = [library.fp32_precision for library in libraries]
-    if not (_pays_off(training, compute, device) and _is_free(before)):
+    if not (_pays_off(training, compute, device) and _is_free()):
         yield False
         return
     torch.set_float32_matmul_precision("medium")
@@ -34,8 +35,8 @@ def fast_products(training: TrainingConfig, compute: ComputeConfig, device: torc
         yield kept
     finally:
         torch.set_float32_matmul_precision("highest")
-        for library, precision in zip(libraries, before, strict=True):
-            library.fp32_precision = precision
+        for library in _LIBRARIES:  # which would go a way of their own from now on
+            library.fp32_precision = "none"
 
 
 def _pays_off(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> bool:
@@ -48,10 +49,11 @@ def _pays_off(training: TrainingConfig, compute: ComputeConfig, device: torch.de
     return large and by_amd and has_avx512 and has_onednn
 
 
-def _is_free(chosen: Sequence[str]) -> bool:
+def _is_free() -> bool:
     """Whether nobody has chosen how float32 matrices are multiplied, in all libraries or in one."""
+    chosen = {library.fp32_precision for library in _LIBRARIES}
     try:
-        return torch.get_float32_matmul_precision() == "highest" and set(chosen) == {"none"}
+        return torch.get_float32_matmul_precision() == "highest" and chosen == {"none"}
     except RuntimeError:  # chosen for some of torch's libraries alone
         return False
 
