@@ -298,7 +298,9 @@ def test_what_is_said_of_arrays_holds_for_those_that_are(tmp_path):
         flag = f"--{next(iter(words)).replace('_', '-')}"
         with pytest.raises(ValueError, match=f"{flag} must be left out where no array is given, got .*; pictures and"):
             open_given(GivenConfig(pred=gif, true=gif, **words), "test")
-    with pytest.raises(ValueError, match="--true-range must be left out where no array is given"):
+    with pytest.raises(
+        ValueError, match="--true-range must be left out where no array is given, got 0 1; pictures and"
+    ):
         open_given(GivenConfig(pred=array, true=gif, range=(0, 1), axes="TCHW", true_range=(0, 1)), "test")
 
 

@@ -150,6 +150,12 @@ def test_data_that_is_gone_is_none_and_data_below_the_current_folder_is_named_fr
 _NO_SETTINGS = "^RUN must hold the settings of a run, got .*mine, with something else at {}; train again$"
 
 
+def test_an_own_core_is_called_by_its_address(tmp_path):
+    own = {"core": {"kind": "own", "source": "mine:Core"}}
+    assert find_run(made_up_run(tmp_path / "mine", model=own), tmp_path).core == "mine:Core"
+    assert find_run(made_up_run(tmp_path / "gru"), tmp_path).core == "gru"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
