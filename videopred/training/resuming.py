@@ -79,9 +79,25 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
         FileNotFoundError: it starts from scratch, and the run that gave its first weights is gone.
         OSError, MemoryError: the system does not give one out.
     """
-    folder, start = run / "checkpoints", StartingPoint()
-    kept = _kept(folder)
-    damaged: dict[str, str] = {}
+    start, damaged = _latest_whole(run / "checkpoints", config)
+    gone = None if start.checkpoint else _gone_source(config)
+    if start.checkpoint is None and not damaged:
+        _check_nothing_saved(run)
+        if gone is None:
+            print(f"videopred: {run} has saved nothing yet; it starts from scratch", file=sys.stderr)
+    nothing = "nothing else is saved, so it starts from scratch"
+    instead = nothing if start.checkpoint is None else f"resuming from {start.checkpoint.name}"
+    for name, said in damaged.items():
+        print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
+    if gone is not None:
+        fix = f"put it back, or train anew with --out {shell_quoted([str(run)])} --overwrite"
+        raise check_path.not_found_error("--init-from", "be where it was", gone, fix, None)
+    return start
+
+
+def _latest_whole(folder: Path, config: RunConfig) -> tuple[StartingPoint, dict[str, str]]:
+    """Where a run's checkpoints let it begin, and what is wrong with each that is damaged and gets another name."""
+    start, damaged, kept = StartingPoint(), {}, _kept(folder)
     for name in (BEST, PREVIOUS, LAST, *sorted(kept, key=lambda name: -kept[name])):
         path = folder / name
         if kept.get(name, math.inf) <= start.done:
@@ -100,20 +116,7 @@ def find_start(run: Path, config: RunConfig) -> StartingPoint:
             start = start._replace(best_so_far=content[LOOKS_KEY]["latest"])
         if content["global_step"] >= start.done:
             start = start._replace(checkpoint=path, done=content["global_step"])
-    instead = "nothing else is saved, so it starts from scratch"
-    gone = None if start.checkpoint else _gone_source(config)
-    if start.checkpoint is not None:
-        instead = f"resuming from {start.checkpoint.name}"
-    elif not damaged:
-        _check_nothing_saved(run)
-        if gone is None:
-            print(f"videopred: {run} has saved nothing yet; it starts from scratch", file=sys.stderr)
-    for name, said in damaged.items():
-        print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
-    if gone is not None:
-        fix = f"put it back, or train anew with --out {shell_quoted([str(run)])} --overwrite"
-        raise check_path.not_found_error("--init-from", "be where it was", gone, fix, None)
-    return start
+    return start, damaged
 
 
 def _check_own(path: Path, content: dict[str, Any], stored: RunConfig, config: RunConfig) -> None:
