@@ -49,8 +49,13 @@ def data_name(path: Path) -> str:
 
     It is told by the path alone, so that what a file of results says later, elsewhere, gives the same name.
     """
-    named = path if path.name not in ("", "..") else path.resolve()
+    named = named_path(path)
     return named.stem if named.suffix.lower() in _ENDINGS else named.name
+
+
+def named_path(path: Path) -> Path:
+    """The path as it was typed, or where `.` and `..` lead, which say nothing to who reads them later."""
+    return path if path.name not in ("", "..") else path.resolve()
 
 
 def aside(run: Path) -> Path:

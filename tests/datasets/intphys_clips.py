@@ -7,5 +7,5 @@ FRAMES, HEIGHT, WIDTH = 31, 26, 38
 PARTS = {"train": 3, "validation": 2, "test": 16}
 
 
-def clips_of_ours() -> RecipeClips:
-    return open_recipe(OcclusionConfig(frames=FRAMES, height=HEIGHT, width=WIDTH), PARTS, seed=5)
+def clips_of_ours(**parts: int) -> RecipeClips:
+    return open_recipe(OcclusionConfig(frames=FRAMES, height=HEIGHT, width=WIDTH), PARTS | parts, seed=5)

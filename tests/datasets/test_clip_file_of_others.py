@@ -144,6 +144,30 @@ def test_places_in_arena_units_are_given_in_px_and_said(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("radii", "expected", "told"),
+    [
+        (1.5, 1.5, None),
+        (0.75, 1.5, "radii are in arena units, ten to a frame's height, and are converted to px"),
+        (0.3, 0.3, "radii do not match the objects in groups, neither in px nor in arena units"),
+        (5.0, 5.0, "radii do not match the objects in groups, neither in px nor in arena units"),
+    ],
+)
+@pytest.mark.parametrize("scale", [1, 2])
+def test_radii_have_a_unit_of_their_own(tmp_path, radii, expected, told, scale):
+    """Whatever that of places is: discs here have 9 px of a frame 20 px high."""
+    masks, places = discs_and_places()
+    told_radii = np.full(places.shape[1:3], radii, np.float32)
+    group = {"training__features": masks[..., None] > 0, "training__groups": masks}
+    group |= {"training__positions": places / scale, "training__objects__radius": told_radii}
+    write_group(**group)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.read("train", "objects/radius", 1, 3) == pytest.approx(np.full((2, *told_radii.shape[1:]), expected))
+    assert file.read("train", "positions", 0, 3) == pytest.approx(places.swapaxes(0, 1))
+    assert file.remarks.get("radii") == told
+    assert any("radii" in note for note in notes_on_places(["position"], file, "train")) == (told is not None)
+
+
+@pytest.mark.parametrize(
     ("times", "told"),
     [(1, None), (25, "velocities are 25 times as"), (0.04, "velocities are 0.04 times as")],
 )

@@ -46,6 +46,20 @@ def test_a_forecast_tells_clips_files_and_bytes_and_makes_nothing(tmp_path, monk
     assert told.bytes == pytest.approx(size, rel=0.3)
 
 
+@pytest.mark.parametrize(("clips", "few", "made"), [(1280, 0.4, [16, 128]), (1280, 0.6, [16]), (1279, 0.4, [16])])
+def test_more_are_made_of_many_clips_whose_time_says_too_little(tmp_path, monkeypatch, clips, few, made):
+    asked = []
+
+    def make(target, local, part, number):
+        asked.append(number)
+        return forecasting._Cost(few * number / 16, 50)
+
+    monkeypatch.setattr(forecasting, "_make", make)
+    told = foresee("balls4", {"train": clips}, out=tmp_path, recipe=SMALL)
+    assert told.seconds == pytest.approx(clips * few / 16)
+    assert asked == [1, 1, *made]
+
+
 @pytest.mark.parametrize("shards", [1, *slow(90)])
 def test_what_a_file_takes_by_itself_is_counted_once_a_file(tmp_path, shards):
     tiny = small("balls4", height=8, width=10, frames=4, balls=(1,), radii=(1.0,), masses=(1.0,))

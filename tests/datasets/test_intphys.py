@@ -166,7 +166,7 @@ def test_missing_depth_is_said(intphys_copy):
 
 
 def test_part_of_a_benchmark_may_be_given(intphys_films):
-    for name, part in {"train": "train", "dev": "test"}.items():
+    for name, part in {"train": "train", "validation": "validation", "dev": "test"}.items():
         assert holds_intphys(intphys_films["labelled"] / name)
         found = read_intphys(intphys_films["labelled"] / name)
         assert found.parts == {part: PARTS[part]}

@@ -254,13 +254,24 @@ def test_films_are_the_frames_converted(dtype):
         ({"memory_limit": None}, TypeError, "memory_limit must be a number of bytes, got None; 0 holds nothing in mem"),
         ({"start": 1.5}, TypeError, "clips must be whole numbers, got 1.5; count them from 0"),
         ({"stop": "5"}, TypeError, "clips must be whole numbers, got '5'; count them from 0"),
-        ({"truth": ["labels/name"]}, ValueError, "truth must be numbers, got labels/name, |S2; leave it out, and ask"),
+        (
+            {"truth": ["labels/name"]},
+            ValueError,
+            "truth must be numbers of at most 64 bits, got labels/name, |S2; leave it",
+        ),
         ({"dtype": torch.int16}, TypeError, "dtype must be torch.uint8 or floating, got torch.int16; choose torch.uin"),
     ],
 )
 def test_wrong_options_are_one_clear_line(options, error, complaint):
     with pytest.raises(error, match=re.escape(complaint)):
         FilmDataset(Told(8), "test", **options)
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="numbers of the system are not longer")
+def test_truth_that_torch_has_no_numbers_for_is_refused(monkeypatch):
+    monkeypatch.setattr(Told, "read", lambda *what: np.zeros(3, np.longdouble))
+    with pytest.raises(ValueError, match=r"truth must be numbers of at most 64 bits, got positions, float\d+; leave"):
+        FilmDataset(Told(8), "test", truth=["positions"])
 
 
 # --- crops -------------------------------------------------------------------------------------------------

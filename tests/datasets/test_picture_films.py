@@ -373,6 +373,17 @@ def test_a_picture_with_a_single_pixel_that_is_seen_through_is_refused(tmp_path)
         read(tmp_path)
 
 
+def test_an_animated_png_is_refused(tmp_path):
+    """Else its first picture would stand for all."""
+    first, *others = (Image.fromarray(np.full((5, 7), level, np.uint8)) for level in (10, 200, 90))
+    first.save(tmp_path / "0.png", save_all=True, append_images=others)
+    first.save(tmp_path / "1.png")
+    with pytest.raises(
+        ValueError, match=r"^SOURCE must hold one picture in each PNG file, got an animation in \S+0\.p"
+    ):
+        read(tmp_path)
+
+
 def test_zeros_behind_the_end_of_a_gif_are_none_of_it(tmp_path):
     path = save_gif(tmp_path / "f.gif", COLOR[0], duration=40)
     path.write_bytes(path.read_bytes() + b"\0\0")

@@ -210,6 +210,14 @@ def test_the_list_beside_dev_names_its_films(copy, place):
     assert list(scenes.conditions) == ["block"]
 
 
+def test_the_folder_one_is_in_is_called_by_its_name(copy, place, monkeypatch):
+    shutil.copy(place / "unlabelled/test_ids.txt", copy / "dev_ids.txt")
+    monkeypatch.chdir(copy / "dev")
+    scenes = open_quadruplets(Path("."), **SIZE)
+    assert scenes.path.name == "dev"
+    assert list(scenes.conditions) == ["block", "occlusion", "movement", "objects"]  # from the list beside it
+
+
 def test_names_of_scenes_and_films():
     assert condition(False, 2, 3) == "visible_dynamic_2_nobj3"
     assert conditions_in("O1/0001_visible_dynamic_2_nobj3/4") == {

@@ -377,5 +377,6 @@ def test_a_series_comes_in_its_order_and_other_data_as_it_was_given():
         "datasets/balls4",
         "mine/balls4",
     ]
-    folders = [replace(table(name, constant(1)), file=f"datasets/{name}") for name in ("a.v1", "a.v2")]
-    assert list(by_data([("gru", one) for one in folders])) == ["a.v1", "a.v2"]
+    for names in (["a.v1", "a.v2"], ["a.v1", "b.v2"]):  # of folders
+        tables = [replace(table(name, constant(1)), file=f"datasets/{name}") for name in names]
+        assert list(by_data([("gru", one) for one in tables])) == names

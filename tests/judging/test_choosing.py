@@ -50,7 +50,10 @@ def test_a_clip_has_the_score_it_has_alone(place, metric, part, batch_size):
     [("mse", "worst", [2, 1]), ("mse", "best", [0, 3]), ("f1", "worst", [0, 3]), ("f1", "best", [2, 1])],
 )
 def test_worst_and_best_heed_what_is_good(metric, which, clips):
-    assert extreme_clips(np.array([0.1, 0.4, 0.9, 0.2, 0.4]), metric, which, 2) == clips
+    scores = np.array([0.1, 0.4, 0.9, 0.2, 0.4])
+    assert extreme_clips(scores, metric, which, 2) == clips
+    many = np.tile(scores, 4)  # any sort keeps up to 16 in order
+    assert extreme_clips(many, metric, which, 5) == [*range(clips[0], 20, 5), clips[1]]
 
 
 def test_a_metric_of_ones_own_says_what_is_worst_and_best(place):

@@ -153,6 +153,15 @@ def test_of_true_films_nothing_is_known_but_their_frames(tmp_path):
         truth.read_frames("test", 0, CLIPS + 1)
 
 
+def test_the_folder_one_is_in_is_called_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "films").mkdir()
+    for frame in range(FRAMES):
+        Image.fromarray(HARD[0, frame, 0] * 255).save(tmp_path / f"films/{frame}.png")
+    monkeypatch.chdir(tmp_path / "films")
+    truth = GivenTruth(GivenFilms("--true", Path(".")))
+    assert (truth.name, truth.path.name) == ("films", "films")
+
+
 def test_the_part_of_a_data_file_that_is_the_truth_keeps_its_name(tmp_path):
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file["training/features"] = SOFT.transpose(1, 0, 3, 4, 2)
@@ -259,6 +268,36 @@ def test_arrays_of_hdf5_files_are_read_as_those_of_numpy(tmp_path, chunks):
     np.testing.assert_array_equal(several.read(1, CLIPS, sample=1), SOFT[1:] / 2)
     with pytest.raises(ValueError, match="--pred-array must be one of deep/mine, other, got odd"):
         given(tmp_path / "p.h5", value_range=(0, 1), axes="BTCHW", array="odd")
+
+
+def numbers_of_12_bits() -> h5py.h5t.TypeID:
+    kind = h5py.h5t.STD_U16LE.copy()
+    kind.set_precision(12)
+    kind.set_offset(4)  # as detectors write them: 16 times too large for who takes them for 16 bits
+    return kind
+
+
+def bfloat16() -> h5py.h5t.TypeID:
+    kind = h5py.h5t.IEEE_F32LE.copy()
+    kind.set_fields(15, 7, 8, 0, 7)
+    kind.set_size(2)
+    kind.set_precision(16)
+    kind.set_ebias(127)
+    return kind
+
+
+@pytest.mark.parametrize(("kind", "most"), [(numbers_of_12_bits, 2**12 - 1), (bfloat16, 1)])
+@pytest.mark.parametrize("chunks", [None, (2, 2, 1, 3, 7)])
+def test_numbers_that_hdf5_keeps_otherwise_than_numpy_are_converted(tmp_path, kind, most, chunks):
+    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    if chunks:
+        plan.set_chunk(chunks)
+    with h5py.File(tmp_path / "p.h5", "w") as file:
+        space = h5py.h5s.create_simple(HARD.shape)
+        array = h5py.Dataset(h5py.h5d.create(file.id, b"mine", kind(), space, plan))
+        array[...] = HARD * np.float32(most)
+    one = given(tmp_path / "p.h5", value_range=(0, most), axes="BTCHW")
+    np.testing.assert_array_equal(one.read(0, CLIPS), HARD)
 
 
 def test_an_hdf5_file_without_numbers_or_cut_off_is_a_failure(tmp_path):

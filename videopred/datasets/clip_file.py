@@ -15,7 +15,7 @@ from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.file_layout import CONTACTS, FORMAT, NAMES, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.fingerprint import hash_files, hash_values
-from videopred.datasets.foreign_values import CONVERT, to_levels, to_our_type, unit_and_offset
+from videopred.datasets.foreign_values import CONVERT, to_levels, to_our_type, unit_and_offset, unit_of_radii
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.stored_arrays import StoredArrays
 from videopred.explaining import explain
@@ -42,9 +42,9 @@ class ClipFile(ClipSource):
     when it is read.
 
     Of other files what is true at all times may stand there once, as an array with T = 1: it is given for each frame.
-    Places and velocities may be in arena units, ten of which are a frame's height, if groups show that they are: they
-    are given in px. What has other axes, such as one mask for each object, or is no number is left out. `remarks` says
-    all of this, and whether places seem to be half a pixel off.
+    Places, velocities and radii may be in arena units, ten of which are a frame's height, if groups show that they are:
+    they are given in px. What has other axes, such as one mask for each object, or is no number is left out. `remarks`
+    says all of this, and whether places seem to be half a pixel off.
 
     Of clips that we did not make, `recipe` and `seed` are None, and `context` and `horizon` are R-NEM's; of a file that
     is not ours, `name` is the file's name.
@@ -62,7 +62,7 @@ class ClipFile(ClipSource):
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.arrays = StoredArrays(self.path)
-        self._px_per_unit = 1.0
+        self._px_per_unit: dict[str, float] = {}
         self.remarks: dict[str, str] = {}
         with self, self.arrays.reading():  # closed again: whoever reads first opens it
             self._read_shapes()
@@ -95,8 +95,8 @@ class ClipFile(ClipSource):
                 values = np.repeat(values, self.frames, axis=1)
         if self.recipe is None:  # nor did `import` write it, but whoever added it to films
             values = to_our_type(name, values, self.path)
-        if name in ("positions", "velocities") and self._px_per_unit != 1:
-            values = values * self._px_per_unit
+        if name in self._px_per_unit:
+            values = values * self._px_per_unit[name]
         return np.ascontiguousarray(values)
 
     def clip(self, part: str, index: int) -> Clip:
@@ -257,15 +257,32 @@ class ClipFile(ClipSource):
             places, masks = (self._some_frames(name) for name in ("positions", "groups"))
             if places.ndim == 3 and places.shape[-1] == 2:
                 unit, offset = unit_and_offset(places, masks)
-        self.places_known, self._px_per_unit = unit is not None, unit or 1.0
-        if unit != 1:
-            unknown = "positions do not match the objects in groups, neither in px nor in arena units"
-            told = "positions and velocities are in arena units, ten to a frame's height, and are converted to px"
-            self.remarks["places"] = told if self.places_known else unknown
+        self.places_known = unit is not None
+        self._take_unit(unit, "places", {"positions": "positions", "velocities": "velocities"})
         if offset:
             self.remarks["offset"] = _OFFSETS[offset]
         with suppress(check.FaultyFileError):  # to whoever reads them
             self._look_at_velocities()
+        with suppress(check.FaultyFileError):
+            self._look_at_radii()
+
+    def _take_unit(self, unit: float | None, about: str, names: dict[str, str]) -> None:
+        """Have what stands under these names converted to px, and remark that; or that the unit is unknown."""
+        if unit is None:
+            first, *_ = names.values()
+            self.remarks[about] = f"{first} do not match the objects in groups, neither in px nor in arena units"
+        elif unit != 1:
+            self._px_per_unit |= dict.fromkeys(names, unit)
+            told = f"{' and '.join(names.values())} are in arena units, ten to a frame's height"
+            self.remarks[about] = f"{told}, and are converted to px"
+
+    def _look_at_radii(self) -> None:
+        """Find the unit of radii."""
+        if "objects/radius" not in self.truth:
+            return
+        radii, masks = (self._some_frames(name) for name in ("objects/radius", "groups"))
+        if radii.ndim == 2:
+            self._take_unit(unit_of_radii(radii, masks), "radii", {"objects/radius": "radii"})
 
     def _look_at_velocities(self) -> None:
         """Find whether velocities tell how far objects go from frame to frame."""
@@ -283,10 +300,12 @@ class ClipFile(ClipSource):
             self.remarks["velocities"] = f"velocities are {ratio:.3g} times as large as objects go in a frame"
 
     def _some_frames(self, name: str) -> np.ndarray:
-        """What stands under a name in frames (N, …) spread over some clips of each part."""
+        """What stands under a name, for frames (N, …) spread over some clips of each part."""
         frames = np.linspace(0, self.frames - 1, _LOOKED_AT).round().astype(int)
-        clips = [self.read(part, name, clip, clip + 1)[0][frames] for part, clip in self._some_clips()]
-        return np.concatenate(clips)
+        clips = [self.read(part, name, clip, clip + 1) for part, clip in self._some_clips()]
+        if has_time(name):
+            return np.concatenate([values[0, frames] for values in clips])
+        return np.repeat(np.concatenate(clips), _LOOKED_AT, axis=0)
 
     def _some_clips(self) -> list[tuple[str, int]]:
         """The first, the middle and the last clip of each part."""

@@ -15,6 +15,7 @@ from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.shards import ShardName, others_beside, shard_names, shard_ranges
+from videopred.run_files import named_path
 
 _ALIKE = ("format", "name", "recipe", "seed", "clips")  # what all shards of a set say in the same words
 _FIX = "make it with `videopred generate`"
@@ -38,7 +39,7 @@ class ClipFolder(ClipSource):
         path = Path(path)
         names, got = shard_names(path), f"{path} (a folder without any)"
         check.require_sound(len(names) > 0, "DATA", "be a data file or a folder of shards", got, how_to_mend(path))
-        self.path = path if path.name not in ("", "..") else path.resolve()  # `.` says nothing to who reads it later
+        self.path = named_path(path)
         self._check_names(names)
         self.shards = [ClipFile(self.path / str(name)) for name in names]
         self._used: dict[ClipFile, None] = {}  # those that may be open, the one used last at the end

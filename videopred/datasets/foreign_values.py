@@ -121,3 +121,20 @@ def unit_and_offset(positions: np.ndarray, masks: np.ndarray) -> tuple[float | N
             offsets = (offset for offset in (-0.5, 0.5) if most((np.abs(apart - offset) < 0.25).all(1)))
             return px, next(offsets, 0.0)
     return None, 0.0
+
+
+def unit_of_radii(radii: np.ndarray, masks: np.ndarray) -> float | None:
+    """How many px the unit of radii has, as masks show it: 1, or those of an arena unit; None if it is neither.
+
+    Args:
+        radii: (T, N), NaN where an object is not there.
+        masks: (T, H, W) uint8, objects counted from 1.
+    """
+    objects = np.arange(1, radii.shape[1] + 1)
+    seen = np.sqrt((masks[..., None] == objects).sum((1, 2)) / np.pi)
+    there = (seen > 0) & (radii > 0)
+    if not there.any():
+        return None
+    ratio = float(np.median(seen[there] / radii[there]))
+    unit = min((1.0, masks.shape[1] / ARENA_HEIGHT), key=lambda px: abs(np.log(ratio / px)))
+    return unit if 2 / 3 < ratio / unit < 3 / 2 else None

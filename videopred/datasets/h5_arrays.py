@@ -76,7 +76,8 @@ def _read(source: Path, name: str) -> np.ndarray:
     with file:
         with _whole(source):
             array = own_array("SOURCE", file, name)
-            place = array.id.get_offset()
+            kept_so = array.id.get_type() == h5py.h5t.py_create(array.dtype)  # not in fewer bits, or as bfloat16
+            place = array.id.get_offset() if kept_so else None
         require_numbers(array.dtype, array.shape, source, _FIX)
         if place is not None:
             return np.memmap(source, array.dtype, "r", place, array.shape)

@@ -69,7 +69,7 @@ def read_intphys(folder: Path, config: ImportConfig = ImportConfig()) -> Convert
     and groups. Films of train are possible, whether or not they say so; those that say they are not are refused.
 
     Args:
-        folder: the benchmark's folder, or its train, dev or test.
+        folder: the benchmark's folder, or its train, validation, dev or test.
         config: which frames to keep, and the size to bring them to: pictures by Pillow's bilinear filter, masks by the
             nearest pixel.
 

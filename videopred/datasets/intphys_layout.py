@@ -48,8 +48,10 @@ def part_folders(folder: Path) -> dict[str, Path]:
     there = {name: folder / name for name in PARTS if _holds_blocks(folder / name) or _holds_films(folder / name)}
     if not there and _holds_blocks(folder):
         return {"test": folder}
-    scene = folder.resolve().parent.name in BLOCKS  # its four films are of test, but a scene alone is no part
-    return there or ({"train": folder} if _holds_films(folder) and not scene else {})
+    whole = folder.resolve()
+    scene = whole.parent.name in BLOCKS  # its four films are of test, but a scene alone is no part
+    part = "validation" if whole.name == "validation" else "train"
+    return there or ({part: folder} if _holds_films(folder) and not scene else {})
 
 
 def part_around(folder: Path) -> Path | None:

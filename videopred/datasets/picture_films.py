@@ -144,8 +144,11 @@ def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarra
         color: three channels whatever there is.
 
     Raises:
-        ValueError: something is seen through it.
+        ValueError: something is seen through it, or it is an animated PNG.
     """
+    if image.format == "PNG":
+        still, fix = getattr(image, "n_frames", 1) == 1, "save each frame of it as a PNG of its own"
+        check.require_sound(still, "SOURCE", "hold one picture in each PNG file", f"an animation in {path}", fix)
     if image.has_transparency_data:
         opaque = np.asarray(image.convert("RGBA"))[..., 3].min() == 255
         fix = "draw it on a background, and save it without alpha"

@@ -12,6 +12,7 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.intphys import ScoredFilms, frames_shown, scored_films
 from videopred.datasets.intphys_layout import holds_intphys, part_around
 from videopred.datasets.scene_names import condition, condition_in, conditions_in, names_in, number_scenes
+from videopred.run_files import named_path
 
 _NAMES = {"SOURCE": "DATA"}
 """What readers, which `import` uses as well, call their argument -> what it is called here."""
@@ -81,7 +82,7 @@ def open_quadruplets(
         FileNotFoundError: nothing is there.
         ValueError: it holds no scenes of four films, or is not whole.
     """
-    path = check_path.existing("DATA", check_path.as_path("DATA", path))
+    path = named_path(check_path.existing("DATA", check_path.as_path("DATA", path)))
     check.whole_number("--every", 1 if every is None else every, 1, "1 shows every frame")
     if holds_intphys(path):
         must, fix = "be left out for folders of IntPhys", "dev is judged, or test where there is no dev"

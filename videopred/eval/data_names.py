@@ -7,7 +7,7 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check
-from videopred.run_files import is_seed_folder
+from videopred.run_files import data_name, is_seed_folder
 
 if TYPE_CHECKING:
     from videopred.eval.scores import Scores
@@ -110,5 +110,5 @@ def _data_names(tables_of: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:
         got = ", and ".join(f"{' and '.join(tables_of[one])} with {one}" for one in contents)
         fix = "evaluate all again on the same clips"
         check.require(count == 1, "SCORES", f"be of one content of {file}", got, fix)
-    short = [str(Path(file).with_suffix("")) for file in files.values()]
-    return names_of(short if len(set(short)) == len(short) else list(files.values()))  # a folder may be called a.v1
+    short = [str(Path(file).parent / data_name(Path(file))) for file in files.values()]
+    return names_of(short if len(set(short)) == len(short) else list(files.values()))  # such as a.h5 and a.npz

@@ -9,7 +9,7 @@ from typing import Any
 from videopred import check, check_path
 from videopred.checkpoint import BEST, RunConfig, checkpoint_file, read_checkpoint
 from videopred.files import write_all
-from videopred.run_files import EXPORT, last_name
+from videopred.run_files import EXPORT, last_name, named_path
 from videopred.run_record import read_record, updates_learned
 from videopred.weights import Export, export_bytes
 
@@ -47,7 +47,7 @@ def export_file(run: Path, out: Path | None, overwrite: bool, checkpoint: str | 
     """
     check_path.run_folder(run)
     check.require(run.is_dir(), "RUN", "be a run folder", f"{run}, an export", "copy the file")
-    folder = run if run.name not in ("", "..") else run.resolve()  # the path stays as it was typed where it can
+    folder = named_path(run)
     which = "" if checkpoint is None else f"-{checkpoint_file(run, checkpoint).stem}"
     out = check_path.export_name(out or folder.with_name(f"{folder.name}{which}{EXPORT}"))
     return check_path.absent("--out", out, overwrite)

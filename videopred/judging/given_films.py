@@ -14,7 +14,7 @@ from videopred.amounts import number_told
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.fingerprint import hash_files
 from videopred.judging.given_files import holds_array, read_samples, rollout_made
-from videopred.run_files import data_name
+from videopred.run_files import data_name, named_path
 
 
 class GivenFilms:
@@ -185,7 +185,7 @@ class GivenTruth(ClipSource):
 
     def __init__(self, films: GivenFilms, part: str = "test") -> None:
         self.given = films
-        self.path, self.name = films.path, data_name(films.path)
+        self.path, self.name = named_path(films.path), data_name(films.path)
         self.recipe, self.seed, self.truth, self.binary = None, None, (), False
         self.parts = {part: films.clips}
         self.frames = films.frames
