@@ -90,15 +90,18 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit with its status. With VIDEOPRED_TRACEBACK set, failures show where they arose."""
     _set_up()
+    interrupt = as_ctrl_c()
     try:
         try:
-            with as_ctrl_c():  # SIGTERM, too, as of `kill`: what is half written goes away
+            with interrupt:  # SIGTERM, too, as of `kill`: what is half written goes away
                 run(list(sys.argv[1:] if argv is None else argv))
         finally:  # here, where it is known what to say if nobody reads on; also behind help, which exits by itself
             sys.stdout.flush()
-    except KeyboardInterrupt as interrupt:
-        _end(f"interrupted; {str(interrupt) or 'what is saved is whole'}", 130)
+    except KeyboardInterrupt as interrupted:
+        _end_interrupted(str(interrupted))
     except Exception as error:
+        if interrupt.asked:  # a library that was being loaded took the interrupt for a fault of its own
+            _end_interrupted()
         if systems.is_broken_pipe(error):  # whoever read our output, such as `head`, has had enough
             _exit(141)  # as tools that die of SIGPIPE
         told = with_place(error)
@@ -108,6 +111,10 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         usage = isinstance(told, ValueError | TypeError)
         _end(said, 2 if usage and not isinstance(told, check.FailedError | UnicodeEncodeError) else 1)
     _exit(0)
+
+
+def _end_interrupted(said: str = "") -> NoReturn:
+    _end(f"interrupted; {said or 'what is saved is whole'}", 130)
 
 
 def _end(said: str, status: int) -> NoReturn:

@@ -56,6 +56,20 @@ def test_what_asks_to_stop_is_as_ctrl_c(monkeypatch, capfd, tmp_path, number):
     assert capfd.readouterr() == ("", "videopred: interrupted; what is saved is whole\n")
 
 
+def test_an_interrupt_that_a_library_takes_for_its_own_fault_is_one(monkeypatch, capfd):
+    """As NumPy does while it is loaded."""
+
+    def loading() -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise ImportError("cannot load module more than once per process") from None
+
+    monkeypatch.setitem(COMMANDS, "list", loading)
+    assert run("list") == 130
+    assert capfd.readouterr() == ("", "videopred: interrupted; what is saved is whole\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
 def test_a_signal_that_is_ignored_stays_so(monkeypatch, number):
     """As Ctrl-C is, by shells, for what runs in the background."""

@@ -211,7 +211,7 @@ def test_seeds_that_another_process_has_trained_meanwhile_are_kept(data, tmp_pat
         (folder / SUMMARY).write_text('{"seeds": [3, 5]}')
 
     monkeypatch.setattr(FolderLock, "hold", end_first)
-    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*seeds\.json \(already there\)"):
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*run \(runs that are not all"):
         train_seeds(data, (3, 5), tiny_model("gru"), tiny_training(), out=out, device="cpu")
     assert files_of(out) == {out / SUMMARY: b'{"seeds": [3, 5]}'}
 

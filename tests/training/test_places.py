@@ -73,6 +73,26 @@ def test_a_run_that_is_in_the_way_of_the_last_seed_is_said_before_the_first(data
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["seed-5"]
 
 
+def test_a_training_that_was_stopped_is_told_how_to_go_on(data, tmp_path):
+    """Else its command, given again, would be answered with --overwrite alone, which throws away what was learned."""
+    model, learning, at_once = tiny_model(), tiny_training(updates=2), ComputeConfig(time_limit="0s")
+    run, runs = tmp_path / "gru", tmp_path / "runs"
+    with pytest.raises(KeyboardInterrupt):
+        train(data, model, learning, out=run, compute=at_once, device="cpu")
+    with pytest.raises(
+        FileExistsError, match=rf"gru \(a run that is not finished\); `videopred train --resume {run}` c"
+    ):
+        train(data, model, learning, out=run, device="cpu")
+    with pytest.raises(KeyboardInterrupt):
+        train_seeds(data, (1, 2), model, learning, out=runs, compute=at_once, device="cpu")
+    message = rf"runs \(runs that are not all finished\); `videopred train --resume {runs}` continues it; or choose"
+    with pytest.raises(FileExistsError, match=message):
+        train_seeds(data, (1, 2), model, learning, out=runs, device="cpu")
+    train(data, model, learning, out=run, device="cpu", overwrite=True)
+    with pytest.raises(FileExistsError, match=r"gru \(already there\)"):
+        train(data, model, learning, out=run, device="cpu")
+
+
 def test_seeds_that_cannot_begin_leave_nothing(data, tmp_path):
     with pytest.raises(ValueError, match=r"^--batch-size must be at most"):
         train_seeds(data, (3, 4), tiny_model(), tiny_training(batch_size=400), out=tmp_path / "a" / "b", device="cpu")

@@ -49,9 +49,10 @@ def generate(
         out: folder of the file `<name>.h5` or of the folder `<name>`; or the file itself if it ends in .h5.
         recipe: settings other than the preset's.
         mnist: folder with the full MNIST; the package's own digits when None.
-        shards: number of files; several are `<name>/<name>-00000-of-00004.h5` and so on. Those that are there are kept.
+        shards: number of files; several are `<name>/<name>-00000-of-00004.h5` and so on. Those that are there are kept
+            while others are missing.
         workers: processes that make clips; 1 is this one.
-        overwrite: replace what is there, if it is not what was asked for.
+        overwrite: replace what is there.
         progress: show a bar on stderr.
 
     Raises:

@@ -25,8 +25,9 @@ from videopred.systems import open_files_move, take_lock
 def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
     """The files that are still to be made: those that are missing and, with `overwrite`, those with other content.
 
-    A shard that is just what was asked for is kept. Pieces of an unfinished file stay until the file is made, or until
-    `overwrite` lets another be made in its place.
+    A shard that seems to be just what was asked for is kept, but if all are there, `overwrite` has all made again:
+    their content may be damaged. Pieces of an unfinished file stay until the file is made, or until `overwrite` lets
+    another be made in its place.
 
     Args:
         job: the whole set.
@@ -66,6 +67,7 @@ def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> 
             missing.append(target)
     if alone and not missing:
         check_path.absent("--out", job.path, overwrite, folder=True)
+        return list(mine)
     return missing
 
 

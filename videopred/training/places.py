@@ -5,6 +5,7 @@ Nothing here loads torch, so that what is wrong is said before anything is made.
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from videopred import check, check_path
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import LOCK, LOG, PROFILE, RECORD, SETTINGS, SUMMARY, data_name
 from videopred.run_record import read_record
+from videopred.typed_commands import resume_command
 
 _OF_A_RUN = (
     *(SETTINGS, RECORD, f"{RECORD}.damaged", LOCK, LOG, PROFILE, "logs/metrics.csv"),
@@ -58,7 +60,22 @@ def check_free(out: Path, overwrite: bool) -> None:
         return
     is_run = not out.is_dir() or any((out / name).exists() for name in (SETTINGS, RECORD))
     require_run(is_run, out)
+    if not overwrite and _state(out) in ("running", "interrupted"):
+        raise _unfinished(out, "a run that is not finished")
     check_path.absent("--out", out, overwrite, folder=True)
+
+
+def _state(run: Path) -> str | None:
+    """How a run has gone, as its record says; None if it does not."""
+    with suppress(check.FaultyFileError):
+        return read_record(run).get("state")
+    return None
+
+
+def _unfinished(out: Path, what: str) -> FileExistsError:
+    """The complaint about a place in which a stopped training waits."""
+    fix = f"`{resume_command(out)}` continues it; or choose another name, or give --overwrite to replace it"
+    return FileExistsError(check.complaint("--out", "be a new path", f"{out} ({what})", fix))
 
 
 def require_run(is_run: bool, out: Path) -> None:
@@ -75,9 +92,12 @@ def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
     """
     must, fix = "be no run itself, as --seeds makes runs in it", "choose another --out, or move the run away"
     check.require(not (out / SETTINGS).exists(), "--out", must, out, fix)
+    several = (out / SUMMARY).exists()
+    if several and not overwrite and any(_state(run_of(out, seed)) != "finished" for seed in seeds_of(out)):
+        raise _unfinished(out, "runs that are not all finished")
     for seed in seeds:
         check_free(run_of(out, seed), overwrite)
-    if not (out / SUMMARY).exists():
+    if not several:
         return
     check_path.absent("--out", out / SUMMARY, overwrite)
     there = seeds_of(out)
