@@ -358,6 +358,7 @@ def test_possible_clips_stand_at_each_place_equally_often():
         ({"blocks": ("O4",)}, "blocks must be 'O1', 'O2' or 'O3', got 'O4'"),
         ({"movements": ()}, "movements must"),
         ({"objects": (4,)}, "objects must be less than or equal to 3, got 4"),
+        ({"frames": 30, "height": 24, "width": 84}, "--width must be at most 83 px with 30 frames of 24 rows, else"),
     ],
 )
 def test_scenes_that_cannot_be(changes, complaint):

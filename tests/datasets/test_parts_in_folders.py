@@ -65,6 +65,13 @@ def test_a_folder_with_frames_of_its_own_is_a_film_whatever_lies_beside_them(fil
     np.testing.assert_array_equal(found.record("test", 0)["features"], COLOR[0, :2])
 
 
+@pytest.mark.parametrize(("name", "kind"), [("f.gif", "pictures"), ("f.mp4", "MP4")])
+def test_so_is_one_with_a_film_in_a_file_beside_folders_of_parts(films, name, kind):
+    (films / name).write_text("no film")
+    with pytest.raises(ValueError, match=rf"^SOURCE must (be|hold) whole {kind}, got .*{name}"):
+        read_films(films)
+
+
 def test_a_single_film_may_lie_in_the_folder_of_its_part(tmp_path):
     """Not all in one part, as numbered folders of frames are."""
     save_film(tmp_path / "films" / "train", COLOR[0])

@@ -160,7 +160,7 @@ def test_a_contact_belongs_to_the_frame_before_it_and_one_at_the_very_start_to_f
 
 def test_endless_contacts_are_an_error(monkeypatch):
     monkeypatch.setattr("videopred.datasets.physics.MAX_EVENTS_PER_FRAME", 1)
-    must, fix = "meet at most 1 times a frame", "choose fewer balls, or masses more alike"
+    must, fix = "meet at most 1 times a frame", "choose fewer balls, masses more alike, or a larger --restitution"
     with pytest.raises(ValueError, match=f"--balls must {must}, got more; {fix}"):
         one_clip([[5, 9]], [[300, 0]], [1], [1])
 

@@ -377,9 +377,27 @@ def test_frames_that_are_not_of_one_size_are_refused(tmp_path):
     for number, wide in enumerate([4, 6]):
         Image.new("L", (wide, 3)).save(tmp_path / f"{number}.png")
     with pytest.raises(
-        ValueError, match=r"--pred must hold frames of one size, got others in .*; judge them one by one"
+        ValueError, match=r"--pred must hold frames of one size and kind, got others in .*; make them al"
     ):
         given(tmp_path)
+
+
+@pytest.mark.parametrize("bits", [(8, 1), (1, 8), (16, 8)])
+def test_frames_of_several_bits_are_refused(tmp_path, bits):
+    """Whoever makes PNG files small may write a frame that is black and white with a bit a pixel, others with 8."""
+    lit = HARD[0, 0, 0] > 0
+    frames = {1: lit, 8: lit * np.uint8(255), 16: lit * np.uint16(65535)}
+    for number, of in enumerate(bits):
+        Image.fromarray(frames[of]).save(tmp_path / f"{number}.png")
+    with pytest.raises(ValueError, match=r"^--pred must hold frames of one size and kind, got others in "):
+        given(tmp_path)
+
+
+def test_a_data_file_beside_frames_makes_them_no_shards(tmp_path):
+    """As where films were imported into the folder that they lie in."""
+    Image.fromarray(HARD[0, 0, 0] * 255).save(tmp_path / "0.png")
+    (tmp_path / "set.h5").touch()
+    np.testing.assert_array_equal(given(tmp_path).read(0, 1)[0, 0, 0], HARD[0, 0, 0])
 
 
 def test_the_truth_has_the_axes_of_the_predictions_but_for_their_samples(tmp_path):

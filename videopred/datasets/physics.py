@@ -110,7 +110,8 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
         touched[i, clip], touched[j[pair], clip[pair]] = time[clip], time[clip[pair]]
         rows.append((clip, time[clip], i, j, impulse))
     else:
-        must, fix = f"meet at most {MAX_EVENTS_PER_FRAME:,} times a frame", "choose fewer balls, or masses more alike"
+        must = f"meet at most {MAX_EVENTS_PER_FRAME:,} times a frame"
+        fix = "choose fewer balls, masses more alike, or a larger --restitution"
         raise ValueError(check.complaint("--balls", must, "more", fix))
     _fly(paths, time, x, v, fall, np.full_like(time, frames))
     return Motion(paths[0], paths[1], contact_tables(rows, len(time)))

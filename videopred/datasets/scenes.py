@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred.datasets.painting import PALETTE
-from videopred.datasets.settings import OcclusionConfig
+from videopred.datasets.settings import OBJECT_SIDE, OcclusionConfig
 from videopred.datasets.shapes import HALF_WIDTH, HEIGHT, SHAPES, half_widths, spans
 
 SHADES = {"wall": (15, 35), "floor": (45, 70), "occluder": (95, 115)}
@@ -83,7 +83,7 @@ class Stage:
     @property
     def side(self) -> float:
         """Side of the square that has the area of every object."""
-        return 0.12 * min(self.height, self.width)
+        return OBJECT_SIDE * min(self.height, self.width)
 
     @property
     def half_width(self) -> float:

@@ -222,6 +222,10 @@ class MovingMNISTConfig(DatasetSettings):
         return self
 
 
+OBJECT_SIDE = 0.12
+"""Side of the square that an object of occlusion has the area of, as a share of the frame's shorter side."""
+
+
 class OcclusionConfig(DatasetSettings):
     """Objects that pass behind screens, and come out again or not: intuitive physics in the style of IntPhys."""
 
@@ -250,6 +254,16 @@ class OcclusionConfig(DatasetSettings):
     def _choices_differ(self) -> "OcclusionConfig":
         for name in ("blocks", "movements", "occlusion", "objects"):
             check.each_once(f"--{name}", getattr(self, name))
+        return self
+
+    @model_validator(mode="after")
+    def _gaps_show_what_passes(self) -> "OcclusionConfig":
+        """Between two screens, objects that move by more than a side a frame might never be seen."""
+        most = math.floor(OBJECT_SIDE * min(self.height, self.width) * (self.frames - 1))
+        passes = "dynamic-2" in self.movements and "occluded" in self.occlusion
+        must = f"be at most {most} px with {self.frames} frames of {self.height} rows, else objects pass a gap unseen"
+        fix = "choose fewer columns, more frames or rows, or leave dynamic-2 out of --movements"
+        check.require(self.width <= most or not passes, "--width", must, self.width, fix)
         return self
 
     @property

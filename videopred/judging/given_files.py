@@ -15,6 +15,7 @@ from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.h5_arrays import SUFFIXES, arrays_in, holds_data, open_h5_array
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.numpy_arrays import open_array
+from videopred.datasets.shards import shard_names
 from videopred.rollout import made_in
 
 
@@ -25,7 +26,7 @@ def is_data(path: Path) -> bool:
         ValueError: an HDF5 file is damaged.
     """
     if path.suffix.lower() not in SUFFIXES:
-        return path.is_dir() and any(path.glob("*.h5"))
+        return path.is_dir() and bool(shard_names(path))
     return holds_data(arrays_in(path))
 
 

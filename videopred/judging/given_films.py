@@ -165,8 +165,8 @@ class GivenFilms:
         with check.named(self._names):
             frames = list(self._films[sample].frames(index))
         got = f"others in {self._stored.names[index]}"
-        one_size = len({frame.shape for frame in frames}) == 1
-        check.require(one_size, self.flag, "hold frames of one size", got, "judge them one by one")
+        alike = len({(frame.shape, frame.dtype) for frame in frames}) == 1  # white of 1 bit would be 1 of 255
+        check.require(alike, self.flag, "hold frames of one size and kind", got, "make them alike, or leave some out")
         return np.stack(frames)
 
 
