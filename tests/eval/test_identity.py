@@ -197,9 +197,9 @@ def test_who_is_half_seen_has_come_out():
     assert by_length("exit-error", Objects(positions), replace(TRUE, visibility=visibility))[2] > 0.8
 
 
-@pytest.mark.parametrize(("share", "lengths"), [(0.049, [2]), (0.05, [])])
+@pytest.mark.parametrize(("share", "lengths"), [(0.049, [2]), (0.05, []), (np.float16(0.05), [])])
 def test_an_object_is_hidden_below_a_twentieth_of_it(share, lengths):
     visibility = TRUE.visibility.clone()
-    visibility[1, 3:5, 2] = share
+    visibility[1, 3:5, 2] = float(share)
     true = replace(TRUE, visibility=visibility)
     assert occlusions(as_predicted(true), true, SurvivalConfig()).length.tolist() == lengths

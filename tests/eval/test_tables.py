@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from videopred.eval import make_metric
-from videopred.eval.tables import CEILING, best_rows
+from videopred.eval.tables import CEILING, best_rows, written
 
 NAN = np.nan
 
@@ -29,3 +29,7 @@ NAN = np.nan
 def test_a_star_is_for_the_best_of_those_that_have_most_values_at_the_same_steps(values, best):
     rows = {row: np.array(of_row, float) for row, of_row in values.items()}
     assert best_rows(rows, make_metric("mse")) == best
+
+
+def test_what_is_nearly_0_has_no_sign():
+    assert written(-1e-9, make_metric("mse")) == "0.0000"

@@ -42,6 +42,17 @@ def test_discs_are_found_to_a_fraction_of_a_pixel_and_their_pixels_are_theirs():
     assert objects.film is TRUE.film
 
 
+def test_discs_that_nobody_expected_have_numbers_of_their_own_beside_255_true_ones():
+    """As worlds of 2 or 255 balls have them in a clip of 2: places for all."""
+    places = torch.full((CLIPS, 1 + STEPS, 255, 2), torch.nan).double()
+    places[:, :, :2] = TRUE.positions[:, :, :2]
+    radius = torch.full((CLIPS, 255), torch.nan).double()
+    radius[:, :2] = RADIUS.expand(CLIPS, -1)[:, :2]
+    found = track(TRUE.film, places[:, 0], torch.zeros_like(places[:, 0]), radius, NOTHING_COVERS).masks
+    assert found.max() > 255
+    assert torch.equal(found > 0, TRUE.masks > 0)
+
+
 @pytest.mark.parametrize("distance", [7.2, 7.5, 8.0])
 def test_discs_that_touch_are_told_apart(distance):
     """Two of radius 3.5 that meet head on, side by side and turn round."""

@@ -1,5 +1,7 @@
 """Figures with data sets along x: which marks there are, and where."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,8 @@ from videopred.plots.points import draw_points
 from videopred.plots.score_panel import Curve, ScorePanel
 from videopred.rendering.canvas import pixels
 
+SCENES = {"apart": [0, 0, 1, 1], "together": [2, 1, 1, 2], "alone": [3, 3, 3, 3]}
+"""Name of a data set -> the scene of each of its clips."""
 LEVELS = {"gru": 3.0, "rims": 1.0, "blank": 4.0, "copy last": 40.0}
 
 
@@ -133,6 +137,18 @@ def test_a_comparison_over_data_is_drawn(names, below, along, against):
     assert (asked in comparison.table(), intervals) == (True, "bars: 95 % intervals over clips")
     assert "blank" in marks(plot)
     assert plot.get_ylim()[1] < 10
+
+
+def test_a_title_tells_what_intervals_are_over_on_any_of_the_data():
+    """On the first there may be none, or others."""
+    apart, together, alone = (replace(scored(name, 1.0), scenes=np.array(scenes)) for name, scenes in SCENES.items())
+    for tables, told in (
+        ([apart, replace(together, scenes=None)], "bars: 95 % intervals over clips or scenes"),
+        ([alone, apart], "bars: 95 % intervals over scenes"),
+        ([alone, replace(alone, file="b.h5", fingerprint="b")], "feedback soft"),
+    ):
+        title = draw_comparison(compare_over_data(by_data([("gru", table) for table in tables]))).get_suptitle()
+        assert title.replace("\n", " ").endswith(told)
 
 
 def test_relative_errors_are_errors_also_of_a_metric_of_which_higher_is_better():

@@ -16,7 +16,7 @@ def draw_discs(positions: np.ndarray, radius: np.ndarray, height: int, width: in
 
     Args:
         positions: (T, N, 2) px, x and y of centres.
-        radius: (N,) px; NaN for absent discs, wherever they are.
+        radius: (N,) px; NaN for absent discs, as are their positions.
         height: rows of a frame.
         width: columns of a frame.
 
@@ -33,7 +33,7 @@ def disc_rows(positions: np.ndarray, radius: np.ndarray, height: int, width: int
 
     Args:
         positions: (F, N, 2) px, x and y of centres.
-        radius: (F, N) px; NaN for absent discs, wherever they are.
+        radius: (F, N) px; NaN for absent discs, as are their positions.
         height: rows of a frame.
         width: columns of a frame.
 

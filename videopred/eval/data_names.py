@@ -18,7 +18,7 @@ class Series(NamedTuple):
 
     pattern: str
     """What they share, with * for the number."""
-    numbers: tuple[int, ...]
+    numbers: tuple[float, ...]
     """The number of each."""
 
 
@@ -67,14 +67,14 @@ def by_data(tables: Sequence[tuple[str, "Scores"]]) -> dict[str, dict[str, "Scor
 
 def series_of(names: Sequence[str]) -> Series | None:
     """The one number in which names differ; None if they differ otherwise."""
-    parts = [re.split(r"(\d+)", name) for name in names]
+    parts = [re.split(r"(\d+(?:\.\d+)?)", name) for name in names]
     if len({len(words) for words in parts}) != 1:
         return None
     differing = [place for place, words in enumerate(zip(*parts, strict=True)) if len(set(words)) > 1]
     if len(differing) != 1 or differing[0] % 2 == 0:  # at even places stands what is no number
         return None
     place = differing[0]
-    numbers = tuple(int(words[place]) for words in parts)
+    numbers = tuple(float(words[place]) if "." in words[place] else int(words[place]) for words in parts)
     pattern = "".join([*parts[0][:place], "*", *parts[0][place + 1 :]])
     return Series(pattern, numbers) if len(set(numbers)) == len(numbers) else None
 

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from torch import Tensor
 
 from videopred.check import require
 
-SEEN = 0.05
+SEEN = float(np.float16(0.05))  # as files hold such shares
 """Share of an object's pixels from which on it counts as seen; below, it is hidden."""
 
 TRUTH = {

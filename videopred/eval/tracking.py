@@ -48,7 +48,7 @@ def track(film: Tensor, places: Tensor, velocities: Tensor, radius: Tensor, cove
     clips, frames, height, width = lit.shape
     tracks = _expected(places, velocities, radius, covered, min(height, width))
     positions = np.full((clips, frames, *tracks.place.shape[1:]), np.nan)
-    masks = np.zeros(lit.shape, np.uint8)
+    masks = np.zeros(lit.shape, np.int16)  # of up to 255 true objects, and others
     for frame in range(frames):
         pixels = lit_pixels(lit[:, frame])
         if frame:

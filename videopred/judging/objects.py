@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -21,7 +22,7 @@ from videopred.judging.given_films import GivenTruth
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
 
-_COVERED = 0.9
+_COVERED = float(np.float16(0.9))  # as files hold such shares
 """Share of an object that is seen, below which something covers it."""
 _LOOKED_AT = 8  # clips, to see whether objects are lit
 _TO_TRACK = ("positions", "groups")

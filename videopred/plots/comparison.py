@@ -92,11 +92,12 @@ def _curve_title(comparison: Comparison | DataComparison, column: str) -> str:
 
 def _title(comparison: Comparison | DataComparison, interval: str) -> str:
     """What was asked, and how an interval looks and what it is over; a single clip or scene has none."""
-    if comparison.first.drawn is None:
-        return comparison.asked
     of_one = comparison.data.values() if isinstance(comparison, DataComparison) else [comparison]
+    units = sorted({f"{one.first.unit}s" for one in of_one if one.first.drawn is not None})
+    if not units:
+        return comparison.asked
     several = any(len(row.runs) > 1 for one in of_one for row in one.rows.values())
-    over = f"{comparison.first.unit}s{' and seeds' if several else ''}"
+    over = f"{' or '.join(units)}{' and seeds' if several else ''}"
     return f"{comparison.asked}; {interval}: 95 % intervals over {over}"
 
 
