@@ -11,6 +11,7 @@ from videopred.datasets import find_recipe, make_world
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.description import describe
 from videopred.datasets.foreign_values import unit_and_offset
+from videopred.datasets.h5_arrays import arrays_in
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 from videopred.datasets.verification import verify
@@ -261,8 +262,57 @@ def test_truth_of_unknown_shape_is_left_out(tmp_path):
         training__rate=25.0,
     )(tmp_path / "x.h5")
     file = ClipFile(tmp_path / "x.h5")
-    assert file.truth == ("labels/kind", "positions")
-    assert file.read("train", "positions", 0, 3).shape == (3, 5, 4)
+    assert file.truth == ("labels/kind",)
+    assert describe(file)["left_out"].startswith("groups, positions, velocities, of other axes or lengths than such")
+
+
+def test_what_is_told_of_objects_is_of_as_many_as_positions_are(tmp_path):
+    """Else metrics would end in the words of other libraries."""
+    masks, places = discs_and_places()
+    group = {"training__features": masks[..., None] > 0, "training__groups": masks, "training__positions": places}
+    group |= {"training__velocities": places[:, :, :1], "training__visibility__fraction": places[..., 0, 0]}
+    group |= {"training__objects__mass": np.ones((3, 2)), "training__objects__radius": np.ones((5, 3, 2))}
+    write_group(**group)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.truth == ("groups", "objects/mass", "positions")
+    assert describe(file)["left_out"].startswith("objects/radius, velocities, visibility/fraction, of other axes or le")
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, ">i4", np.longdouble, ">f4", np.float16])
+def test_what_is_measured_may_be_any_number(tmp_path, kind):
+    """One reckons with it, where small whole numbers would wrap around and torch has no larger floats."""
+    masks, places = discs_and_places()
+    places = places.astype(int)
+    mass = np.array([[2, 3], [3, 5], [7, 1]])
+    group = {"training__features": masks[..., None] > 0, "training__groups": masks}
+    group |= {"training__positions": places.astype(kind), "training__objects__mass": mass.astype(kind)}
+    group |= {"training__velocities": np.diff(places, axis=0, append=2 * places[-1:] - places[-2:-1]).astype(kind)}
+    write_group(**group)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert "velocities" not in file.remarks or np.dtype(kind).kind == "u"  # which hold no step back
+    for name, told in (("positions", places.swapaxes(0, 1)), ("objects/mass", mass)):
+        values = file.read("train", name, 0, 3)
+        assert (values.dtype.kind, values.dtype.isnative, values.dtype.itemsize <= 8) == ("f", True, True)
+        np.testing.assert_array_equal(values, told)
+
+
+def test_null_arrays_are_none(tmp_path):
+    write_group(training__features=LIT, training__labels__none=h5py.Empty("f4"))(tmp_path / "x.h5")
+    assert ClipFile(tmp_path / "x.h5").truth == ()
+
+
+def test_arrays_have_each_of_their_names(tmp_path):
+    """One is called otherwise by a second link to it, hard or soft."""
+    masks, places = discs_and_places()
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["mine/films"], file["mine/masks"], file["test/centers"] = masks[..., None] > 0, masks, places
+        file["test/features"], file["test/groups"] = h5py.SoftLink("/mine/films"), h5py.SoftLink("/mine/masks")
+        file["test/positions"], file["test/gone"] = file["test/centers"], h5py.SoftLink("/nowhere")
+        file["test/labels"] = h5py.SoftLink("/test")  # without end
+    file = ClipFile(tmp_path / "x.h5")
+    assert {"groups", "positions"} <= set(file.truth)
+    np.testing.assert_array_equal(file.read("test", "positions", 0, 3), places.swapaxes(0, 1))
+    assert {"mine/films", "test/features", "test/positions", "test/centers"} <= arrays_in(tmp_path / "x.h5").keys()
 
 
 @pytest.mark.parametrize(
@@ -448,7 +498,12 @@ def test_float_frames_outside_0_to_1_are_refused_and_can_be_imported(tmp_path):
 
 def test_a_name_that_the_layout_does_not_know_is_told(tmp_path):
     places = np.zeros((5, 7, 2, 2), np.float32)
-    own = {"test__features": LIT, "test__position": places, "test__qqq": places, "test__objects__mass": places[0]}
+    own = {
+        "test__features": LIT,
+        "test__position": places,
+        "test__qqq": places,
+        "test__objects__mass": places[0, ..., 0],
+    }
     write_group(**own)(tmp_path / "x.h5")
     facts = describe(ClipFile(tmp_path / "x.h5"))
     assert facts["unknown"].startswith("position (did you mean positions?), qqq (nothing like it is known): no command")

@@ -203,6 +203,10 @@ def test_a_forecast_is_told_in_a_line():
     )
 
 
-def test_nothing_to_make_takes_nothing(tmp_path):
-    generate("balls4", CLIPS, out=tmp_path, recipe=SMALL, shards=2)
-    assert foresee("balls4", CLIPS, out=tmp_path, recipe=SMALL, shards=2, overwrite=True)[:4] == (0, [], 0, 0)
+def test_nothing_to_make_takes_nothing(tmp_path, monkeypatch):
+    """As for a process whose shards are there; what replaces a whole set makes all of it again."""
+    made = {"out": tmp_path, "recipe": SMALL, "shards": 2}
+    folder = generate("balls4", CLIPS, **made)
+    assert foresee("balls4", CLIPS, **made, overwrite=True)[:2] == (340, sorted(map(str, folder.iterdir())))
+    monkeypatch.setattr("videopred.datasets.generation.my_place", lambda: (1, 2))
+    assert foresee("balls4", CLIPS, **made)[:4] == (0, [], 0, 0)

@@ -88,13 +88,13 @@ def test_a_file_of_ours_does_as_well(place):
         ClipFile(path)
 
 
-def test_a_link_in_the_place_of_contacts_is_met_when_they_are_read(place):
+def test_a_link_in_the_place_of_contacts_is_refused(place):
     path = tiny_data(place / "ours.h5")
     with h5py.File(path, "r+") as file:
         del file["test/contacts"]
         linked(file, "test/contacts", FRAMES)
-    with ClipFile(path) as file, pytest.raises(ValueError, match=refused("DATA", "test/contacts", path)):
-        file.clip("test", 0)
+    with pytest.raises(ValueError, match=refused("DATA", "test/contacts", path)):
+        ClipFile(path)
 
 
 @pytest.mark.parametrize("link", [virtual, left_behind, outside])

@@ -102,11 +102,11 @@ def test_folders_with_other_names_beside_them_or_one_part_twice_are_no_parts(fil
     ):
         GivenFilms("--pred", films)
     (films / "more").mkdir()
-    with pytest.raises(ValueError, match=r"^SOURCE must be one of: .*, got .*, which is none of them"):
+    with pytest.raises(ValueError, match=r"^SOURCE must hold a folder for each part, .*, got more beside Training and"):
         read_films(films)
     (films / "more").rmdir()
     save_film(films / "validation" / "c", COLOR[0])
-    with pytest.raises(ValueError, match=r"^SOURCE must be one of: .*, got .*, which is none of them"):
+    with pytest.raises(ValueError, match=r"got validation and val in .*, which are one part; rename folders, or move"):
         read_films(films)
 
 

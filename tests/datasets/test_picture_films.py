@@ -3,6 +3,7 @@
 import math
 import re
 import struct
+import warnings
 import zlib
 from collections.abc import Iterable
 from fractions import Fraction
@@ -371,6 +372,43 @@ def test_a_picture_with_a_single_pixel_that_is_seen_through_is_refused(tmp_path)
         Image.fromarray(pixels).save(tmp_path / f"{number}.png")
     with pytest.raises(ValueError, match=r"^SOURCE must hold opaque pictures, got \S+0\.png, which is transparent"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(("depth", "level"), [(2, 1), (4, 8), (8, 100), (16, 1000)])
+def test_a_grey_that_is_clear_is_seen_at_any_depth(tmp_path, depth, level):
+    """Pillow compares that of 2 and 4 bits with pixels that it has scaled to 8, and takes none of 16 for clear."""
+    rows = {2: [0b01000000], 4: [0x80], 8: [level], 16: [*level.to_bytes(2, "big")]}[depth]
+    for name, clear in (("clear", level), ("other", level + 1)):
+        parts = {b"IHDR": struct.pack(">2I5B", 1, 1, depth, 0, 0, 0, 0), b"tRNS": struct.pack(">H", clear)}
+        parts |= {b"IDAT": zlib.compress(bytes([0, *rows])), b"IEND": b""}
+        picture = b"\x89PNG\r\n\x1a\n"
+        for kind, of in parts.items():
+            picture += struct.pack(">I", len(of)) + kind + of + struct.pack(">I", zlib.crc32(kind + of))
+        (tmp_path / name).mkdir()
+        for frame in range(2):
+            (tmp_path / name / f"{frame}.png").write_bytes(picture)
+    assert read(tmp_path / "other", range=(0, 65535) if depth == 16 else None)[0].shape == (1, 2, 1, 1, 1)
+    with pytest.raises(ValueError, match=r"^SOURCE must hold opaque pictures, got \S+0\.png, which is transparent"):
+        read(tmp_path / "clear")
+
+
+@pytest.mark.parametrize("kind", ["GIF", "JPEG", "TIFF"])
+def test_what_is_called_png_and_is_none_is_refused(tmp_path, kind):
+    """Of a GIF the first picture would stand for all."""
+    first, *others = (Image.fromarray(np.full((5, 7), level, np.uint8)) for level in (10, 200, 90))
+    for frame in range(2):
+        more = {"save_all": True, "append_images": others} if kind == "GIF" else {}
+        first.save(tmp_path / f"{frame}.png", kind, **more)
+    with pytest.raises(ValueError, match=r"^SOURCE must hold whole pictures, got \S+0\.png"):
+        read(tmp_path)
+
+
+def test_an_opaque_palette_with_alpha_is_taken_without_a_word(tmp_path):
+    picture = Image.fromarray(COLOR[0, 0]).quantize(16)
+    for frame in range(2):
+        picture.save(tmp_path / f"{frame}.png", transparency=bytes([255] * 16))
+    with warnings.catch_warnings(action="error"):  # such as Pillow's, which wants another mode
+        assert read(tmp_path)[0].shape[-1] == 3
 
 
 def test_an_animated_png_is_refused(tmp_path):

@@ -68,6 +68,40 @@ def test_films_of_a_scene_need_not_stand_together(place, tmp_path):
         np.testing.assert_array_equal(scenes.possible[scene], possible[1 - scene :: 2])
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int64, np.float32])
+def test_labels_of_others_may_be_of_any_kind(place, tmp_path, kind):
+    ours, path = open_quadruplets(place / "imported.h5"), tmp_path / "theirs.h5"
+    shutil.copy(place / "imported.h5", path)
+    with h5py.File(path, "r+") as file:
+        labels = file["test/labels"]
+        for name in ("scene", "block", "possible"):
+            values = labels.pop(name)[:]
+            labels[name] = values.astype(kind)
+    theirs = open_quadruplets(path)
+    np.testing.assert_array_equal(theirs.possible, ours.possible)
+    assert (theirs.possible.dtype, theirs.names) == (bool, ours.names)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("block", lambda values: 0 * values + 9, r"one number as labels/block, from 1 to 3, got .* with 9 to 9"),
+        ("possible", lambda values: values[:, None], r"one number as labels/possible, got an array \(28, 1\) with"),
+    ],
+)
+def test_labels_that_make_no_sense_are_refused(place, tmp_path, name, change, told):
+    path = tmp_path / "theirs.h5"
+    shutil.copy(place / "imported.h5", path)
+    with h5py.File(path, "r+") as file:
+        labels = file["test/labels"]
+        values = change(labels.pop(name)[:])
+        labels[name] = values
+    with pytest.raises(
+        FaultyFileError, match=rf"^DATA must hold for each clip {told} .*; mend labels/{name}, or remove it"
+    ):
+        open_quadruplets(path)
+
+
 def test_every_nth_frame_is_shown_and_splices_move_to_the_next_one(place):
     whole, some = (open_quadruplets(place / "films.h5", every=every) for every in (1, 4))
     assert some.frames == 8

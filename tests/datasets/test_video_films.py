@@ -77,6 +77,20 @@ def test_a_video_that_says_how_it_is_turned_is_turned(tmp_path):
     assert np.array_equal(clips[0], np.rot90(COLOR[0], -1, axes=(1, 2)))
 
 
+@pytest.mark.parametrize("matrix", [(-1, 0, 0, 1), (1, 0, 0, -1), (0, 1, 1, 0)])
+def test_a_video_that_says_that_it_is_mirrored_is_refused(tmp_path, matrix):
+    """Of the angle alone, the first would be turned by half a circle, and the second left as it is."""
+    path = save_video(tmp_path / "f.mp4", COLOR[0])
+    content = bytearray(path.read_bytes())
+    at, (a, b, c, d) = content.index(b"tkhd") + 44, (part << 16 for part in matrix)
+    content[at : at + 36] = struct.pack(">9i", a, b, 0, c, d, 0, 0, 0, 1 << 30)
+    path.write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"^SOURCE must not be mirrored when it is shown, got \S+f\.mp4, which is; conv"
+    ):
+        read(path)
+
+
 def test_a_video_need_not_show_all_that_is_in_it(tmp_path):
     """As one of which a phone has cut the start: an edit list says from when on it is shown."""
     path = save_video(tmp_path / "f.mp4", COLOR[0])

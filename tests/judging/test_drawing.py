@@ -1,5 +1,6 @@
 """Views to draw: of which clips, over which frames, with what is known of them, and under an intervention."""
 
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -63,6 +64,16 @@ def views_of_one_ball(folder, preset: str, clips: list[int]) -> list:
     recipe = DATASETS[preset].recipe.model_copy(update={"frames": 9, "height": 24, "width": 32})
     file = open_dataset(generate(preset, {"test": 5}, recipe=recipe, out=folder))
     return views_of(models.build(tiny_model("gru"), (1, 24, 32)), file, "test", clips, 3, 6)
+
+
+def test_what_others_call_a_mode_is_no_motion(tmp_path):
+    clips, height, width = 2, 16, 24
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["test/features"] = np.zeros((9, clips, height, width, 1), bool)
+        file["test/labels/mode"], file["test/series/indicator"] = np.full(clips, 70), np.full((9, clips), 0.5)
+    model = models.build(tiny_model(), (1, height, width))
+    [view] = views_of(model, open_dataset(tmp_path / "x.h5"), "test", [1], 3, 4)
+    assert "motion" not in view.truths
 
 
 def test_a_motion_is_the_one_that_its_positions_show(tmp_path):

@@ -95,6 +95,7 @@ def test_which_clips_are_of_one_scene_is_known_to_scores(file):
     films = Films([4, 4, 6, 6, 6, 9, 9])
     assert scenes(films).tolist() == [4, 4, 6, 6, 6, 9, 9]
     assert scenes(films, 3).tolist() == [4, 4, 6]
+    assert scenes(Films([4.0, 4, 6, 6, 6, 9, 9])).tolist() == [4, 4, 6, 6, 6, 9, 9], "as MATLAB writes numbers"
     assert scenes(films, part="validation").tolist() == [9, 9, 6, 6, 6, 4, 4]
     assert scenes(Films([5, 3, 0, 1, 2, 6, 4])) is None
     assert scenes(Films([[1, 2]] * 7)) is None, "somebody's own label"

@@ -24,6 +24,8 @@ from videopred.software import fix_of_version
 _LOOKED_AT = 8  # frames that tell how places are told
 _WHOLE_TRUTH = {"groups", "positions", "velocities", "collisions", "events", "visibility/fraction", "objects/active"}
 """What `Clip` has of every world."""
+_OF_OBJECTS = {"positions": 4, "velocities": 4, "visibility/fraction": 3, "objects/mass": 2, "objects/radius": 2}
+"""What is told of each object -> how many axes it has; the third one is of objects, or without time the second."""
 _OF_PIXELS = ("groups", "collisions")
 _OFFSETS = {
     -0.5: "positions lie half a pixel left of and above most objects in groups, as if the center of the top left pixel "
@@ -224,13 +226,16 @@ class ClipFile(ClipSource):
                 words |= {name for name, data in arrays.items() if data.dtype.kind not in "biuf"}
                 strange |= {name.partition("/")[0] for name in arrays}.difference(NAMES)
                 arrays = {name: data for name, data in arrays.items() if name not in words}
-            known |= arrays.keys() & _WHOLE_TRUTH
+            known |= arrays.keys() & (_WHOLE_TRUTH | _OF_OBJECTS.keys())
             fitting.append({name for name, data in arrays.items() if self._fits(name, data.shape, count)})
             still |= {name for name in fitting[-1] if has_time(name) and arrays[name].shape[0] == 1}
-        self.truth = tuple(sorted(set.intersection(*fitting)))
+        fit = set.intersection(*fitting)
+        counts = {name: arrays[name].shape[2 if has_time(name) else 1] for name in _OF_OBJECTS if name in fit}
+        others = {name for name, count in counts.items() if count != counts.get("positions", count)}
+        self.truth = tuple(sorted(fit - others))
         if odd := known.difference(self.truth):
             names = ", ".join(sorted(odd))
-            self.remarks["left_out"] = f"{names}, of other axes than such files have, or not in all parts"
+            self.remarks["left_out"] = f"{names}, of other axes or lengths than such files have, or not in all parts"
         if strange:
             told = [f"{name} ({check.suggest(name, [*NAMES], 'nothing like it is known')})" for name in sorted(strange)]
             self.remarks["unknown"] = f"{', '.join(told)}: no command uses what is called so"
@@ -246,7 +251,7 @@ class ClipFile(ClipSource):
         axes = (frames, count) if has_time(name) else (count,)
         pixels = (self.height, self.width)
         of_pixels = name not in _OF_PIXELS or shape[2:] in (pixels, (*pixels, 1))
-        return shape[: len(axes)] == axes and of_pixels
+        return shape[: len(axes)] == axes and of_pixels and len(shape) == _OF_OBJECTS.get(name, len(shape))
 
     def _look_at_places(self) -> None:
         """Find how truth that is not ours tells places, by masks of some clips."""

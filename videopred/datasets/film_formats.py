@@ -97,9 +97,21 @@ def _parts_in(source: Path) -> dict[str, Path]:
     """Part -> the folder in it that holds its films; none of a folder that has films itself, or other folders."""
     there = visible(source) if source.is_dir() and not holds_intphys(source) else []
     inside = [] if any(map(_file(".png", ".gif", ".mp4"), there)) else [path for path in there if path.is_dir()]
-    named = {_PARTS.get(path.name.lower(), ""): path for path in inside}
-    told = len(named) == len(inside) and "" not in named
-    return {part: named[part] for part in PARTS if part in named} if told else {}
+    named: dict[str, Path] = {}
+    for path in inside:
+        part = _PARTS.get(path.name.lower(), "")
+        if other := named.get(part) if part else None:
+            raise _mixed(f"{path.name} and {other.name} in {source}, which are one part")
+        named[part] = path
+    if len(named) > 1 and "" in named:
+        raise _mixed(f"{named.pop('').name} beside {' and '.join(path.name for path in named.values())} in {source}")
+    return {part: named[part] for part in PARTS if part in named} if "" not in named else {}
+
+
+def _mixed(got: str) -> check.FaultyFileError:
+    """The complaint about folders some of which are called as parts are: else films of all would be one part."""
+    must, fix = "hold a folder for each part, or none that is called as one", "rename folders, or move some away"
+    return check.FaultyFileError(check.complaint("SOURCE", must, got, fix))
 
 
 def _read_parts(source: Path, folders: Mapping[str, Path], config: ImportConfig) -> RawFilms:

@@ -65,8 +65,16 @@ def _require(condition: Any, must: str, got: str, path: Path, fix: str) -> None:
     check.require_sound(bool(condition), "DATA", must, f"{got} in {path}", fix)
 
 
+_WHOLE = {"groups": 255, "events": 255, "collisions": 1, "labels/possible": 1}
+"""Truth that is whole numbers from 0 on -> the largest of them; of 1, our files have bool."""
+_MEASURED = {"positions", "velocities", "visibility/fraction", "objects/radius", "objects/mass"}
+"""Truth that others may tell in whole numbers, with which one would have to reckon otherwise."""
+
+
 def to_our_type(name: str, values: np.ndarray, path: Path) -> np.ndarray:
     """What stands under a name, in the type that our files have; in its own, if that differs between our files.
+
+    What is measured, and numbers of more than 64 bits, which torch has not, are given as float64.
 
     Args:
         name: as in file_layout.py.
@@ -76,10 +84,13 @@ def to_our_type(name: str, values: np.ndarray, path: Path) -> np.ndarray:
     Raises:
         FaultyFileError: the type of our files does not hold the numbers.
     """
-    kinds = {"groups": np.uint8, "events": np.uint8, "collisions": np.bool_}
-    ours, most = kinds.get(name, values.dtype.newbyteorder("=")), 1 if name == "collisions" else 255
-    if name not in kinds or values.dtype == ours:
-        return values.astype(ours, copy=False)
+    if name not in _WHOLE:
+        as_float = values.dtype.itemsize > 8 or (name in _MEASURED and values.dtype.kind != "f")
+        return values.astype(np.float64 if as_float else values.dtype.newbyteorder("="), copy=False)
+    most = _WHOLE[name]
+    ours = np.bool_ if most == 1 else np.uint8
+    if values.dtype == ours:
+        return values
     wrong = values[~((values >= 0) & (values <= most) & (values == np.rint(values)))]
     must = f"hold {name} that are {'0 or 1' if most == 1 else 'whole numbers from 0 to 255'}"
     got = f"{wrong[0] if wrong.size else ''} in {path}"

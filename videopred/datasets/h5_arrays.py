@@ -12,7 +12,7 @@ from videopred.datasets.array_films import Header, pick_array, read_named, requi
 from videopred.datasets.clip import PARTS
 from videopred.datasets.foreign_films import RawFilms, whole_source
 from videopred.datasets.import_settings import ImportConfig
-from videopred.datasets.linked_arrays import own_array
+from videopred.datasets.linked_arrays import every_array, own_array
 
 SUFFIXES = (".h5", ".hdf5")
 _FIX = "save it again with h5py"
@@ -42,15 +42,8 @@ def arrays_in(source: Path) -> dict[str, Header]:
     Raises:
         ValueError: the file is damaged or of another kind.
     """
-    found: dict[str, Header] = {}
-
-    def look(name: str, item: h5py.Dataset | h5py.Group) -> None:
-        if getattr(item, "shape", None):
-            found[name] = Header(item.shape, item.dtype)
-
     with _whole(source), h5py.File(source) as file:
-        file.visititems(look)
-    return found
+        return {name: Header(array.shape, array.dtype) for name, array in every_array(file) if array.shape}
 
 
 def open_h5_array(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:

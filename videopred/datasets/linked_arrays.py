@@ -1,11 +1,26 @@
 """Arrays of HDF5 files whose values lie in other files, which may change or be left behind: they are refused."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from videopred import check
 
 if TYPE_CHECKING:
     import h5py
+
+
+def every_array(group: "h5py.Group", *around: "h5py.Group", above: str = "") -> "Iterator[tuple[str, h5py.Dataset]]":
+    """The arrays in a group and the groups in it, under each of their names, also where links lead to them.
+
+    `visititems` of h5py follows no soft link, and finds each array under one of its names.
+    """
+    for name in group:
+        is_link = hasattr(group.get(name, getlink=True), "path")  # which may lead nowhere
+        item = group.get(name) if is_link else group[name]
+        if hasattr(item, "shape"):
+            yield f"{above}{name}", item
+        elif hasattr(item, "keys") and item not in (group, *around):
+            yield from every_array(item, group, *around, above=f"{above}{name}/")
 
 
 def own_array(argument: str, file: "h5py.File", name: str) -> "h5py.Dataset":

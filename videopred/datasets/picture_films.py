@@ -150,24 +150,38 @@ def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarra
         still, fix = getattr(image, "n_frames", 1) == 1, "save each frame of it as a PNG of its own"
         check.require_sound(still, "SOURCE", "hold one picture in each PNG file", f"an animation in {path}", fix)
     if image.has_transparency_data:
-        opaque = np.asarray(image.convert("RGBA"))[..., 3].min() == 255
         fix = "draw it on a background, and save it without alpha"
-        check.require_sound(bool(opaque), "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
+        check.require_sound(
+            _is_opaque(image, path), "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix
+        )
     if image.mode not in ("1", "L", "I;16", "I"):
         _check_depth(image, path)
     if color or image.mode not in ("1", "L", "LA", "I;16", "I"):
-        return np.asarray(image.convert("RGB"))
+        return np.asarray((image.convert("RGBA") if image.has_transparency_data else image).convert("RGB"))
     pixels = np.asarray(image.convert("L") if image.mode in ("1", "LA") else image)[..., None]
     return pixels > 0 if image.mode == "1" else pixels  # Pillow's own True is the byte 255, which files would keep
+
+
+def _is_opaque(image: Image.Image, path: Path) -> bool:
+    """Whether nothing is seen through a picture."""
+    clear = image.info.get("transparency")
+    if image.format == "PNG" and image.mode in ("L", "I;16") and isinstance(clear, int):
+        depth = _depth(path)  # a grey that is clear stands there as in the file, but for 8 bits not as pixels are given
+        return clear * (255 // (2**depth - 1) if depth < 8 else 1) not in np.asarray(image)
+    return bool(np.asarray(image.convert("RGBA"))[..., 3].min() == 255)
 
 
 def _check_depth(image: Image.Image, path: Path) -> None:
     """Refuse a PNG of 16 bits a channel where Pillow drops 8 of them, as it does but for grey without alpha."""
     if image.format == "PNG":
-        with path.open("rb") as file:
-            depth = file.read(25)[24]  # of the first chunk, which is always this
-        fix = "save 8 bits a channel, or grey without alpha"
+        depth, fix = _depth(path), "save 8 bits a channel, or grey without alpha"
         check.require_sound(depth <= 8, "SOURCE", "hold colors of 8 bits", f"{depth} in {path}", fix)
+
+
+def _depth(path: Path) -> int:
+    """How many bits a channel of a PNG has."""
+    with path.open("rb") as file:
+        return file.read(25)[24]  # of the first chunk, which is always this
 
 
 _DAMAGE = (OSError, SyntaxError, EOFError, IndexError, ValueError, struct.error, Image.DecompressionBombError)
@@ -178,5 +192,6 @@ _DAMAGE = (OSError, SyntaxError, EOFError, IndexError, ValueError, struct.error,
 def _whole(path: Path) -> Iterator[Image.Image]:
     """The picture in a file; what Pillow says of damage becomes one line."""
     check_path.existing_file("SOURCE", path, "replace it")  # a pipe would be waited for
-    with whole_source(path, _DAMAGE, "hold whole pictures", "replace it"), Image.open(path) as image:
+    formats = ["PNG" if _is_png(path) else "GIF"]  # whatever else is called so may hold several pictures, too
+    with whole_source(path, _DAMAGE, "hold whole pictures", "replace it"), Image.open(path, formats=formats) as image:
         yield image

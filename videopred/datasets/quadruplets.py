@@ -11,13 +11,22 @@ from videopred.datasets import open_dataset
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.intphys import ScoredFilms, frames_shown, scored_films
 from videopred.datasets.intphys_layout import holds_intphys, part_around
-from videopred.datasets.scene_names import condition, condition_in, conditions_in, names_in, number_scenes
+from videopred.datasets.scene_names import (
+    BLOCKS,
+    MOVEMENTS,
+    condition,
+    condition_in,
+    conditions_in,
+    names_in,
+    number_scenes,
+)
 from videopred.run_files import named_path
 
 _NAMES = {"SOURCE": "DATA"}
 """What readers, which `import` uses as well, call their argument -> what it is called here."""
 _LABELS = ("scene", "possible", "block", "occluded", "movement", "objects", "splices")
 """Labels of a data file that say something of its scenes."""
+_RANGES = {"block": (1, len(BLOCKS)), "movement": (0, len(MOVEMENTS) - 1)}
 
 
 @dataclass(frozen=True)
@@ -185,6 +194,13 @@ def _films_of(source: ClipSource, part: str) -> tuple[np.ndarray, dict[str, np.n
     check.require("labels/scene" in source.truth, "DATA", must, got, fix)
     labels = {name: f"labels/{name}" for name in _LABELS if f"labels/{name}" in source.truth}
     read = {name: source.read(part, label, 0, count) for name, label in labels.items()}
+    for name, values in read.items():
+        low, high = _RANGES.get(name, (-np.inf, np.inf))
+        fits = values.shape[1:] == ((2,) if name == "splices" else ()) and ((values >= low) & (values <= high)).all()
+        must = f"hold for each clip {'two numbers' if name == 'splices' else 'one number'} as {labels[name]}"
+        must += f", from {low} to {high}" if name in _RANGES else ""
+        got = f"an array {values.shape} with {values.min()} to {values.max()} in {source.path}"
+        check.require_sound(bool(fits), "DATA", must, got, f"mend {labels[name]}, or remove it")
     clips = np.argsort(read["scene"], kind="stable")
     for scene, films in zip(*np.unique(read["scene"], return_counts=True), strict=True):
         got, fix = f"{films} of scene {scene} in {part} of {source.path}", "take the test part of whole scenes"

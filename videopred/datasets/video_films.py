@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,7 @@ def read_videos(source: Path, config: ImportConfig) -> RawFilms:
                 packets += packet.size > 0
                 for frame in packet.decode():
                     shown += 1
+                    _check_not_mirrored(frame, path)
                     yield np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
             whole = packets >= stream.frames and shown > 0  # not all that is there need be shown
             got = f"{path}, where {packets} of {stream.frames} frames are"
@@ -43,3 +45,11 @@ def read_videos(source: Path, config: ImportConfig) -> RawFilms:
     found = {"format": "MP4" if source.is_file() else "folder of MP4 files"}
     names = [str(path) for path in paths]
     return RawFilms(source, found, names, frames, grey_in_color=True)
+
+
+def _check_not_mirrored(frame: Any, path: Path) -> None:
+    """Refuse a film that is to be shown mirrored, of which the angle by which it is turned does not tell all."""
+    matrix = np.frombuffer(frame.side_data.get("DISPLAYMATRIX") or np.eye(3, dtype=np.int32), np.int32)
+    a, b, _, c, d = map(int, matrix[:5])
+    fix = "convert it with ffmpeg, which writes the frames as they are shown"
+    check.require_sound(a * d > b * c, "SOURCE", "not be mirrored when it is shown", f"{path}, which is", fix)
