@@ -167,6 +167,10 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
             "--clips must be numbers of clips, got '0'; count from 0",
         ),
         (
+            lambda model, clips: videopred.imagine(model, clips, "test", [True, False], 3, 2),
+            "--clips must be numbers of clips, got True; count from 0",
+        ),
+        (
             lambda model, clips: videopred.imagine(model, clips, "test", None, 3, 2),
             "--clips must be numbers of clips, got None; write e.g. (0, 1)",
         ),

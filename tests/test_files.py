@@ -398,6 +398,25 @@ def test_a_folder_that_cannot_take_its_name_gives_the_old_one_back(tmp_path, mon
     assert names(tmp_path) == ["films"]
 
 
+def test_a_folder_may_be_replaced_by_a_path_through_it(tmp_path, monkeypatch):
+    (tmp_path / "films").mkdir()
+    (tmp_path / "films/old").touch()
+    monkeypatch.chdir(tmp_path / "films")
+    with whole_folder(Path("../films")) as partial:
+        (partial / "new").touch()
+    assert names(tmp_path) == ["films"]
+    assert names(tmp_path / "films") == ["new"]
+
+
+def test_what_dead_processes_left_of_a_longer_name_stays(tmp_path, dead):
+    """For a folder, it may be the only copy."""
+    left = tmp_path / left_by(dead, "films.v2", "replaced")
+    left.mkdir()
+    with whole_folder(tmp_path / "films"):
+        pass
+    assert left.is_dir()
+
+
 def test_folders_that_dead_processes_left_are_cleared_away(tmp_path, dead):
     left, replaced = (tmp_path / left_by(dead, "films", ending) for ending in ("partial", "replaced"))
     for folder in (left, replaced):

@@ -124,3 +124,9 @@ def test_frames_are_not_a_film():
 def test_each_row_has_a_nearest_position(size, positions, expected):
     """Its upper edge lies in it: that of row 3 of 7 lies at 6/7 of the first of 2 positions."""
     assert nearest(size, positions) == expected
+
+
+def test_films_of_too_few_axes_are_refused_and_empty_ones_are_empty():
+    with pytest.raises(ValueError, match=r"^film must have at least three axes \(C, H, W\), got \(5, 7\); give"):
+        to_frames(torch.zeros(5, 7))
+    assert to_frames(torch.zeros(2, 0, 1, 5, 7)).shape == (2, 0, 5, 7, 1)

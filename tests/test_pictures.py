@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from videopred.pictures import gif_bytes, mp4_bytes, png_bytes
+from videopred.pictures import _palette, gif_bytes, mp4_bytes, png_bytes
 
 
 def checkered(frames: int) -> np.ndarray:
@@ -146,3 +146,10 @@ def test_the_128_most_frequent_colors_stay_however_close_they_are():
     row = np.repeat(np.r_[close, far], counts, axis=0).astype(np.uint8)
     kept = np.asarray(Image.open(BytesIO(gif_bytes(row[None, None]))).convert("RGB"))[0]
     assert (kept[: 3 * 128] == row[: 3 * 128]).all()
+
+
+def test_of_colors_that_are_as_frequent_the_darkest_stay():
+    """Any sort keeps so few as 16 in order; the order must not depend on the processor."""
+    colors = np.stack([np.arange(400) // 20, np.arange(400) % 20, np.zeros(400, int)], -1).astype(np.uint8)
+    kept, _ = _palette(colors, np.tile([1, 2], 200))
+    assert kept[:128].tolist() == list(range(1, 257, 2))

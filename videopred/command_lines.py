@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from videopred.eval.settings import Protocol, flag_name
 
 Words = tuple[str, ...]
 """The words of a command, after `videopred`."""
+_OF_RUNS = ("--out", "-o", "--init-from")
 
 
 def from_here(path: Path) -> Path:
@@ -64,10 +66,19 @@ def training_words(command: str, learned: str, data: str) -> Words | None:
     Returns:
         None of a program of one's own, which is no command of ours.
     """
-    program, *words = unlimited(re.sub(r"( (?:--out|-o|--init-from)[ =])", r"\1models/", command)) or ("",)
+    program, *words = unlimited(command) or ("",)
     name = Path(learned).name
     here = {name: data, f"--data={name}": f"--data={data}"}
-    return tuple(here.get(word, word) for word in words) if program == "videopred" else None
+    told = []
+    for before, word in pairwise(["", *words]):
+        flag, equals, run = word.partition("=")
+        if before in _OF_RUNS:
+            told.append(f"models/{word}")
+        elif flag in _OF_RUNS and equals:
+            told.append(f"{flag}=models/{run}")
+        else:
+            told.append(here.get(word, word))
+    return tuple(told) if program == "videopred" else None
 
 
 def evaluate_words(

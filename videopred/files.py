@@ -224,7 +224,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     Raises:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
-    target = _led_to(path)
+    target = path.resolve()  # else x/../x would lead nowhere while there is no x
     partial, replaced = _beside(target, "partial"), _beside(target, "replaced")
     with told_of(path, "folder"), folders_of(target):
         try:
@@ -301,7 +301,10 @@ def _clear(path: Path, ending: str) -> None:
     """
     for left in path.parent.glob(f".{escape(path.name)}.*-*-*.{ending}"):
         with suppress(OSError, ValueError):  # another process may be at it; and other names are none of ours
-            home, process, _ = left.name.removesuffix(f".{ending}").rpartition(".")[2].split("-")
+            name, _, told = left.name.removesuffix(f".{ending}").rpartition(".")
+            if name != f".{path.name}":  # as of run.v2 beside run
+                continue
+            home, process, _ = told.split("-")
             here, touched = home == home_of_processes(), left.stat().st_mtime
             if is_alive(int(process)) if here else time.time() - touched < _DAY:
                 continue

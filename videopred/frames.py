@@ -61,7 +61,9 @@ def to_frames(film: Tensor) -> np.ndarray:
     floating = isinstance(film, Tensor) and film.is_floating_point()
     got = getattr(film, "dtype", type(film).__name__)
     check.require_kind(floating, "film", "be floating point in [0, 1]", got, "frames need no conversion")
-    low, high = (end.item() for end in film.aminmax())  # both NaN when a value is
+    shape, fix = tuple(film.shape), "give channels, height and width, even if there is one of each"
+    check.require(film.dim() >= 3, "film", "have at least three axes (C, H, W)", shape, fix)
+    low, high = (end.item() for end in film.aminmax()) if film.numel() else (0, 0)  # both NaN when a value is
     check.require(not isnan(low), "film", "lie in [0, 1]", "NaN", "look for the first step at which it arises")
     got = f"values from {number_told(low)} to {number_told(high)}"
     check.require(low >= 0 and high <= 1, "film", "lie in [0, 1]", got, "apply a sigmoid to logits first")

@@ -55,6 +55,16 @@ def test_runs_are_laid_side_by_side_on_all_data_that_they_were_scored_on(place, 
         assert float(cell["relative error"]) == pytest.approx(mean("rims", balls) / mean("gru", balls))
 
 
+def test_a_misspelt_folder_is_answered_with_what_lies_beside_it_and_a_word_with_a_run(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("mine/first", "models/firsts"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "settings.json").touch()
+    for typed, near in (("mine/firsd", "mine/first"), ("first", "models/firsts")):
+        assert run(f"compare {typed}") == 1
+        assert f"got {typed} (nothing there); did you mean {near}?" in capfd.readouterr().err
+
+
 def test_a_row_whose_name_holds_a_sign_can_be_named(judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
     for name in ("a=1", "a=1=2"):

@@ -72,6 +72,16 @@ def test_a_section_that_is_misspelt_is_not_said_to_be_missing(content, capfd):
     assert told in capfd.readouterr().err
 
 
+def test_the_settings_of_a_run_are_no_experiment(content):
+    Path("models/gru").mkdir(parents=True)
+    Path("models/gru/settings.json").write_text(json.dumps({"film_shape": [1, 24, 32], "model": content["model"]}))
+    message = (
+        r"got models/gru/settings\.json, the settings of a run; start from its weights with --init-from models/gru"
+    )
+    with pytest.raises(FaultyFileError, match=message):
+        read_experiment(Path("models/gru/settings.json"))
+
+
 def test_settings_of_no_kind_are_told_that_it_is_missing(content):
     del content["model"]["core"]["kind"]
     Path("my.json").write_text(json.dumps(content))

@@ -10,7 +10,7 @@ from videopred.datasets import DATASETS
 from videopred.experiments import EXPERIMENTS, PAPERS, experiment_names, find_experiment, read_experiment
 from videopred.experiments.asking import ask
 from videopred.experiments.rivals import MATCHED, RIVALS
-from videopred.experiments.scales import SCALES, at_scale, changes
+from videopred.experiments.scales import SCALES, at_scale, changes, shortened
 from videopred.models.codec_settings import FilesConfig, MilaConfig, SharedConfig
 from videopred.models.presets import PRESETS
 from videopred.models.rival_settings import GRUConfig
@@ -366,6 +366,11 @@ def test_scales_are_those_of_the_guide(name):
     assert (learned.updates, learned.batch_size, learned.grow_over, learned.window) == (700, 16, 350, None)
     assert (learned.schedule, learned.clip_norm) == ("cosine", 0.05)
     assert small.model.stack == tiny.model.stack == paper.model.stack
+
+
+def test_clips_of_two_frames_have_none_to_be_fed_back():
+    learned = shortened(TrainingConfig(), {"updates": 7, "batch_size": 4, "free_running": 20, "grow_over": 3}, frames=2)
+    assert (learned.free_running, learned.grow_over) == (0, None)
 
 
 def test_digits_never_stand_still_at_a_scale():

@@ -133,6 +133,13 @@ def test_a_training_command_names_the_data_where_it_lies_however_it_was_typed():
         assert " ".join(words).replace("=", " ") == "train rims-balls4 --data datasets/b.h5"
 
 
+@pytest.mark.parametrize("form", ["--out 'my run' --init-from 'first run'", "'--out=my run' '--init-from=first run'"])
+def test_a_training_command_names_runs_where_they_lie_however_they_were_typed(form):
+    words = training_words(f"videopred train b.h5 {form}", "b.h5", "b.h5")
+    assert words is not None
+    assert " ".join(words).replace("=", " ") == "train b.h5 --out models/my run --init-from models/first run"
+
+
 def test_on_windows_it_says_nothing_of_folders_behind_backslashes_either(run, monkeypatch):
     words = (
         "videopred",
@@ -152,7 +159,7 @@ def test_on_windows_it_says_nothing_of_folders_behind_backslashes_either(run, mo
     assert training_words(told, "two balls.h5", "sets/x.h5") == expected
 
 
-@pytest.mark.parametrize("typed", [".", "./", "..", "../"])
+@pytest.mark.parametrize("typed", [".", "./", "..", "../", "--data=.", "--data=../", "--data ."])
 def test_a_run_from_within_its_data_has_the_name_of_these_in_its_command(tmp_path, typed):
     """A folder of shards can be called by what is no name elsewhere."""
     run = tmp_path / "of-shards"
@@ -162,10 +169,11 @@ def test_a_run_from_within_its_data_has_the_name_of_these_in_its_command(tmp_pat
         run / "run.json", RECORD | {"command": f"videopred train {typed} --out=../.. --init-from ../.. -o ../.."}
     )
     told = gather(run, half=False).record["command"]
-    assert told == "videopred train shards-0.5 --out=.. --init-from .. -o .."
+    flag = typed.rstrip("./")
+    assert told == f"videopred train {flag}shards-0.5 --out=.. --init-from .. -o .."
     words = training_words(told, data.path, "here")
     assert words is not None
-    assert words[:2] == ("train", "here")
+    assert " ".join(words).startswith(f"train {flag}here --out")
 
 
 def test_no_place_and_no_name_of_this_machine_is_in_it(run, tmp_path, monkeypatch):

@@ -177,6 +177,10 @@ def told_of(place: Path, data: Path, *, checkpoint: bool = True, by: str | None 
     return tell_run(find_run(run, place / "eval"), data, by, CPU)
 
 
+def test_of_clips_that_are_as_good_the_first_are_worse():
+    assert [one.clip for one in choose_clips(scores_of("mse", [0.5, 0.25] * 20), "mse")] == [0, 1, 39]
+
+
 def test_without_scores_the_first_test_clips_are_shown(tmp_path, data, drawn):
     made_up_run(tmp_path / "mine")
     told = told_of(tmp_path, data)

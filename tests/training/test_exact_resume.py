@@ -309,7 +309,7 @@ def test_what_torch_makes_by_default_changes_nothing(data, tmp_path, monkeypatch
     torch.set_default_dtype(torch.float64)
     try:
         stop_after(monkeypatch, 2)
-        with torch.inference_mode():
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
             with pytest.raises(KeyboardInterrupt):
                 train(data, tiny_model(core), settings, out=tmp_path / "run", **how)
             stop_after(monkeypatch, 0)

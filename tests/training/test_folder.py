@@ -331,6 +331,19 @@ def test_the_time_of_all_its_processes_adds_up(tmp_path, clocks):
     assert (told["state"], told["seconds"], told["cpu_seconds"], told["updates"]) == ("finished", 65, 108, 5)
 
 
+@pytest.mark.parametrize("called", [".", "../run", "{run}"])
+def test_a_run_is_not_replaced_from_within(folder, monkeypatch, called):
+    """What `.` means would move away with it."""
+    folder.end("finished", 5)
+    before = files_of(folder.path)
+    monkeypatch.chdir(folder.path)
+    with pytest.raises(
+        ValueError, match=r"^--out must be no folder that one is in, to be replaced, got .*; go to anot"
+    ):
+        RunFolder(Path(called.format(run=folder.path))).begin(CONFIG, "cpu", overwrite=True)
+    assert files_of(folder.path) == before
+
+
 @pytest.mark.parametrize("state", ["finished", "interrupted", "failed"])
 def test_a_run_that_was_taken_away_meanwhile_leaves_its_place_free(folder, state):
     """A record without settings could be neither taken as an empty folder nor replaced as a run."""

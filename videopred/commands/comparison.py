@@ -130,7 +130,9 @@ def _not_scores(path: Path) -> FileNotFoundError:
     """The complaint of a path where there are neither scores nor a run."""
     must, make = "be a folder of scores or a run", "make them with `videopred evaluate`"
     if not path.exists():
-        return check_path.not_found_error("SCORES", must, path, make, nearest_run(path) or nearest_path(path))
+        beside = nearest_path(path) if len(path.parts) > 1 else None  # a single word is likely the name of a run
+        near = beside or nearest_run(path) or nearest_path(path)
+        return check_path.not_found_error("SCORES", must, path, make, near)
     fix = _offer_below(path) or make
     if (path / PLAUSIBILITY_FILES[0]).is_file():
         fix = "errors of plausibility are compared by `videopred plausibility RUN... DATA`"

@@ -14,13 +14,14 @@ These forms of the roots of x = r, of y = r and of |d + u t| = r₁ + r₂ lose 
 A contact reverses the speed along its normal and, with a restitution e below 1, leaves e of it. A ball that comes to
 rest would touch the floor ever more often in a finite time. So a contact that comes less than a frame after the last
 one of either partner loses nothing (the "TC model" of Luding & McNamara 1998): balls never quite rest, but hop by less
-than g / 8, which no pixel shows.
+than g / 8.
 
 Many clips go at once, each to its own next contact. Clips lie along the last axis of every array, which makes
 NumPy's inner loops long, and every operation is elementwise along it, so a clip's path is the same to the last bit
 whatever is simulated beside it.
 """
 
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from videopred import check
 from videopred.datasets.contacts import contact_tables, wall_number
 
 MAX_EVENTS_PER_FRAME = 1000
+_BURST = 50  # frames whose contacts may come all at once, as of a light disc between heavy ones
 """More contacts than this, on average over a clip, are taken for an endless series."""
 
 
@@ -95,11 +97,15 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
 
     time, touched = np.zeros(x.shape[-1]), np.full(radius.shape, -np.inf)
     paths, rows = np.empty((2, len(time), frames, len(radius), 2)), []  # positions and velocities
-    for _ in range(MAX_EVENTS_PER_FRAME * frames):
+    for number in count():
         wait, event = _next_contact(x, v, fall, radius, reach, box)
         goes_on = time + wait <= frames
         if not goes_on.any():
             break
+        if number > MAX_EVENTS_PER_FRAME * (time[goes_on].min() + _BURST):  # each that goes on has had so many
+            must = f"meet at most {MAX_EVENTS_PER_FRAME:,} times a frame"
+            fix = "choose fewer balls, masses more alike, or a larger --restitution"
+            raise ValueError(check.complaint("--balls", must, "more", fix))
         step = np.where(goes_on, wait, 0)  # a finished clip stays at its last contact
         _fly(paths, time, x, v, fall, time + step)
         time, x, v = time + step, x + (v + fall * (step / 2)) * step, v + fall * step
@@ -109,10 +115,6 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
         pair = j >= 0
         touched[i, clip], touched[j[pair], clip[pair]] = time[clip], time[clip[pair]]
         rows.append((clip, time[clip], i, j, impulse))
-    else:
-        must = f"meet at most {MAX_EVENTS_PER_FRAME:,} times a frame"
-        fix = "choose fewer balls, masses more alike, or a larger --restitution"
-        raise ValueError(check.complaint("--balls", must, "more", fix))
     _fly(paths, time, x, v, fall, np.full_like(time, frames))
     return Motion(paths[0], paths[1], contact_tables(rows, len(time)))
 

@@ -233,8 +233,8 @@ class OcclusionConfig(DatasetSettings):
     usual_horizon: ClassVar[int] = 80
 
     kind: Suppress[Literal["occlusion"]] = "occlusion"
-    frames: Annotated[int, Field(ge=30)] = 100
-    """Frames of a clip, at least 30; in shorter ones nothing would be hidden for two frames."""
+    frames: Annotated[int, Field(ge=30, le=32767)] = 100
+    """Frames of a clip, 30 to 32,767; in shorter ones nothing would be hidden for two frames."""
     height: Annotated[int, Field(ge=24)] = 64
     """Rows of a frame, in pixels, at least 24; objects grow with the shorter side."""
     width: Annotated[int, Field(ge=24)] = 64

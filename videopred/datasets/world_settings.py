@@ -11,8 +11,8 @@ from videopred.settings import Settings
 
 ARENA_HEIGHT = 10.0
 """Height of the balls' arena, in arena units, whatever the frame's height in pixels."""
-_LARGEST = 1_000_000_000
-"""Frames, rows and columns at most: of larger numbers NumPy says something else than that memory is lacking."""
+_MOST = {"frames": 1_000_000_000, "height": 4096, "width": 4096}
+"""Of more frames NumPy says something else than that memory is lacking; tables of columns grow with their square."""
 
 
 class DatasetSettings(Settings):
@@ -24,15 +24,15 @@ class DatasetSettings(Settings):
     frames: Annotated[int, Field(ge=2)]
     """Frames of a clip, at least 2."""
     height: Annotated[int, Field(ge=8)] = 64
-    """Rows of a frame, in pixels, at least 8."""
+    """Rows of a frame, in pixels, 8 to 4,096."""
     width: Annotated[int, Field(ge=8)] = 64
-    """Columns of a frame, in pixels, at least 8."""
+    """Columns of a frame, in pixels, 8 to 4,096."""
 
     @model_validator(mode="after")
     def _can_be_counted(self) -> "DatasetSettings":
-        for name in ("frames", "height", "width"):
+        for name, most in _MOST.items():
             size = getattr(self, name)
-            check.require(size <= _LARGEST, f"--{name}", f"be at most {_LARGEST:,}", size, "ask for less")
+            check.require(size <= most, f"--{name}", f"be at most {most:,}", size, "ask for less")
         return self
 
     @property

@@ -22,6 +22,7 @@ from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.files import keys_once
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
+from videopred.systems import shell_quoted
 
 EXPERIMENTS = (
     "rims-balls4",
@@ -104,6 +105,11 @@ def read_experiment(path: Path) -> ExperimentConfig:
         FaultyFileError: it does not hold one; one line that names the key, as it stands in the file.
     """
     content = _content(path)
+    if "film_shape" in content:
+        must, got = "be clips, a recipe or an experiment", f"{path}, the settings of a run"
+        fix = f"start from its weights with --init-from {shell_quoted([str(path.parent)])}"
+        fix += ", or write an experiment with `videopred train NAME --write FILE`"
+        raise check.FaultyFileError(check.complaint("DATA", must, got, fix))
     try:
         experiment = ExperimentConfig(**content)
         got, fix = ", ".join(experiment.clips) or "nothing", "say how many clips there are to learn from"

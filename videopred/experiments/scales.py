@@ -108,6 +108,8 @@ def shortened(training: TrainingConfig, changes: Mapping[str, Any], frames: int)
     if values["schedule"] != training.schedule:
         values |= {"decay": None, "decay_every": None, "patience": None}
         values["improvement"] = values["improvement"] if values["stop_after"] else None
+    if not values["free_running"]:
+        values["grow_over"] = None
     return TrainingConfig(**values)
 
 

@@ -105,15 +105,18 @@ def _record(run: Path, config: RunConfig) -> dict[str, Any]:
         learned = Path("" if config.data is None else config.data.path).name
         words = shlex.split(record["command"])
         record["command"] = shlex.join(
-            learned if learned and _is_folder(word) and before not in _OTHER_FOLDERS else _without_folder(word)
+            _with_data(word, learned) if learned and before not in _OTHER_FOLDERS else _without_folder(word)
             for before, word in pairwise(["", *words])
         )
     return record
 
 
-def _is_folder(word: str) -> bool:
-    """Whether a word of a command is the working folder or one above it: as data, `train` may have had such a name."""
-    return bool(word) and not word.startswith("-") and Path(word).name in ("", "..")
+def _with_data(word: str, learned: str) -> str:
+    """A word of a command without folders; the working folder or one above it stands for clips, and gets their name."""
+    flag = "--data=" if word.startswith("--data=") else ""
+    place = word.removeprefix(flag)
+    is_folder = bool(place) and not place.startswith("-") and Path(place).name in ("", "..")
+    return f"{flag}{learned}" if is_folder else _without_folder(word)
 
 
 def _without_folder(word: str) -> str:

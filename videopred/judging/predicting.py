@@ -92,7 +92,8 @@ def imagine(
     check.require_kind(np.ndim(clips) == 1, "--clips", "be numbers of clips", repr(clips), fix)
     check.require(len(clips) > 0, "--clips", "name at least one clip", "none", "give e.g. --clips 0 1")
     for clip in clips:
-        check.require_kind(isinstance(clip, Integral), "--clips", "be numbers of clips", repr(clip), "count from 0")
+        number = isinstance(clip, Integral) and not isinstance(clip, bool)
+        check.require_kind(number, "--clips", "be numbers of clips", repr(clip), "count from 0")
         must = f"lie in 0 to {there - 1}, the clips of the {part} part"
         check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
     film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))

@@ -54,12 +54,15 @@ def check_free(out: Path, overwrite: bool) -> None:
     """Refuse a place in which there is something, unless it is a run and overwriting was asked for.
 
     Raises:
-        FileExistsError: a run is there, and `overwrite` is false. ValueError: it is no run that is there.
+        FileExistsError: a run is there, and `overwrite` is false.
+        ValueError: it is no run that is there, or one in which the process stands.
     """
     if is_unbegun(out):
         return
     is_run = not out.is_dir() or any((out / name).exists() for name in (SETTINGS, RECORD))
     require_run(is_run, out)
+    inside, fix = Path.cwd().is_relative_to(out.resolve()), "go to another folder first, as that one moves away"
+    check.require(not (overwrite and inside), "--out", "be no folder that one is in, to be replaced", out, fix)
     if not overwrite and _state(out) in ("running", "interrupted"):
         raise _unfinished(out, "a run that is not finished")
     check_path.absent("--out", out, overwrite, folder=True)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
@@ -38,17 +38,28 @@ _ONE_AT_A_TIME = RLock()
 @contextmanager
 def _as_usual() -> Iterator[None]:
     """Within it, and in what it decorates, torch makes numbers of 32 bits on the CPU and keeps gradients, also in
-    inference mode, and no other thread trains; behind it, all is as the caller had it, with the random streams that
-    were in use."""
+    inference mode and autocast, and no other thread trains; behind it, all is as the caller had it, with the random
+    streams that were in use."""
     moved = torch.get_default_device().type != "cpu"  # else not at the price of a look at every call of torch's
     with _ONE_AT_A_TIME, torch.random.fork_rng(seeded_devices()), torch.device("cpu") if moved else nullcontext():
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float32)
         try:
-            with torch.inference_mode(False), torch.enable_grad():  # which Lightning would leave switched on
+            # Lightning would leave these as they are.
+            with torch.inference_mode(False), torch.enable_grad(), _without_autocast():
                 yield
         finally:
             torch.set_default_dtype(before)
+
+
+@contextmanager
+def _without_autocast() -> Iterator[None]:
+    """Within it, no products are rounded but those of a training's own precision."""
+    with ExitStack() as stack:
+        for kind in ("cpu", "cuda", "mps"):
+            if torch.is_autocast_enabled(kind):
+                stack.enter_context(torch.autocast(kind, enabled=False))
+        yield
 
 
 @_as_usual()
