@@ -100,6 +100,7 @@ def test_which_clips_are_of_one_scene_is_known_to_scores(file):
     assert scenes(Films([5, 3, 0, 1, 2, 6, 4])) is None
     assert scenes(Films([[1, 2]] * 7)) is None, "somebody's own label"
     assert scenes(Films([0.2] * 6 + [np.nan])) is None
+    assert scenes(Films([True] * 3 + [False] * 4)) is None
     assert scenes(file) is None
 
 
