@@ -28,6 +28,13 @@ def test_what_is_new_is_in_a_folder_that_takes_it(tmp_path, monkeypatch):
     refused = r"^--out must be a path that can be written, got .*a\.h5, but "
     with pytest.raises(OSError, match=refused + ".*file is no folder; choose another place"):
         check_path.absent("--out", tmp_path / "file" / "b" / "a.h5", True)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/link").symlink_to(tmp_path / "elsewhere.h5")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, _: Path(path) != tmp_path / "kept")
+        assert check_path.absent("--out", tmp_path / "kept/link", False) == tmp_path / "kept/link"
+        with pytest.raises(OSError, match=r"^--out must be a path that can be written, got .*kept is write-protected"):
+            check_path.absent("--out", tmp_path / "kept/a.h5", False)
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(OSError, match=refused + ".* is write-protected; choose another place"):
         check_path.absent("--out", tmp_path / "a.h5", False)

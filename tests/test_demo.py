@@ -59,6 +59,18 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
             np.testing.assert_array_equal(again.scores.values[row][name], values, err_msg=f"{row} {name}")
 
 
+def test_from_within_its_run_nothing_is_replaced(tmp_path, monkeypatch):
+    (tmp_path / "run").mkdir()
+    for name in ("balls.h5", "run/settings.json", "run/run.json"):
+        (tmp_path / name).write_text("{}")
+    monkeypatch.chdir(tmp_path / "run")
+    with pytest.raises(
+        ValueError, match=r"^--out must be no folder that one is in, to be replaced, got \.\./run; go to"
+    ):
+        run_demo(Path(".."), tiny=True, device="cpu", overwrite=True)
+    assert (tmp_path / "balls.h5").read_text() == "{}"
+
+
 def test_with_a_folder_of_others_in_the_place_of_its_run_nothing_is_replaced(tmp_path):
     (tmp_path / "run").mkdir()
     for name in ("balls.h5", "run/mine"):

@@ -30,6 +30,7 @@ from videopred.models.settings import PredictorConfig, RIMsConfig
 from videopred.rendering.encoding import draw_view
 from videopred.settings import TrainingConfig
 from videopred.training.folder import RunFolder
+from videopred.training.places import check_free
 from videopred.training.run import train
 
 RECIPE = BallsConfig(frames=16, height=24, width=24, balls=(2,), radii=(1.5,), masses=(1.0,), speed=0.7)
@@ -88,7 +89,8 @@ def run_demo(
     pick_device(device)  # an unknown one is said before anything is made
     for name in ("balls.h5", "run", *SCORE_FILES, *chain.from_iterable(PICTURES)):
         check_path.absent("--out", out / name, overwrite, folder=name == "run")
-    RunFolder(out / "run").check_replaceable()  # before clips of an earlier one are replaced
+    check_free(out / "run", overwrite)  # before clips of an earlier one are replaced
+    RunFolder(out / "run").check_replaceable()
     # At this size a second thread costs more than it brings; and one gives the same numbers on any number of cores.
     with one_thread():
         return _run(out, tiny, device, progress)

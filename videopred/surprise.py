@@ -26,6 +26,7 @@ from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.frames import shape_told, to_film
 from videopred.rollout import evaluating, predict_on
+from videopred.run_files import named_path
 from videopred.runs import run_stamp
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def plausibility(
     check.require_instance("config", config, PlausibilityConfig)
     stamp, asked, name = None, {}, "the model"
     if isinstance(run, str | Path):
-        name, asked = str(run), {"run": str(run)}
+        name = str(named_path(Path(run)))
+        asked = {"run": name}
         stamp = run_stamp(Path(run))  # before its weights, as it may go on
         run = load_run(Path(run), device)
     fix = "give its folder, or what videopred.load_run returns"

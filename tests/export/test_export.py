@@ -170,10 +170,20 @@ def test_a_run_from_within_its_data_has_the_name_of_these_in_its_command(tmp_pat
     )
     told = gather(run, half=False).record["command"]
     flag = typed.rstrip("./")
-    assert told == f"videopred train {flag}shards-0.5 --out=.. --init-from .. -o .."
+    assert told == f"videopred train {flag}shards-0.5 --out=of-shards --init-from .. -o of-shards"
     words = training_words(told, data.path, "here")
     assert words is not None
     assert " ".join(words).startswith(f"train {flag}here --out")
+
+
+@pytest.mark.parametrize("typed", ["seed-1", ".", "../seed-1"])
+@pytest.mark.parametrize("form", ["--init-from {}", "--init-from={}"])
+def test_a_run_whose_weights_were_first_is_called_as_its_limits_call_it(tmp_path, typed, form):
+    run = tmp_path / "later"
+    write_run(run, config_of("rims").model_copy(update={"init_from": f"{tmp_path}/sw/seed-1"}))
+    write_json(run / "run.json", RECORD | {"command": f"videopred train b.h5 --overwrite {form.format(typed)}"})
+    told = gather(run, half=False).record["command"]
+    assert told == f"videopred train b.h5 --overwrite {form.format('sw/seed-1')}"
 
 
 def test_no_place_and_no_name_of_this_machine_is_in_it(run, tmp_path, monkeypatch):
@@ -362,4 +372,4 @@ def test_a_run_from_a_seed_keeps_the_name_of_its_training(run):
     assert export.record["command"] == "videopred train d.h5 --init-from sweep/seed-1"
     write_json(run / "run.json", RECORD | {"command": "videopred train d.h5 --init-from ./seed-1"})
     command = read_export(export_run(run, overwrite=True)).record["command"]
-    assert command == "videopred train d.h5 --init-from seed-1"
+    assert command == "videopred train d.h5 --init-from sweep/seed-1"

@@ -391,3 +391,15 @@ def test_other_processes_than_the_first_write_nothing(folder, monkeypatch):
     second.end("failed", 4)
     assert files_of(folder.path.parent) == before
     assert aside.exists()
+
+
+def test_a_run_that_is_write_protected_is_not_replaced(folder, monkeypatch):
+    """Of what is in it, only a part could be removed afterwards."""
+    folder.end("finished", 5)
+    before = files_of(folder.path)
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != folder.path)
+    with pytest.raises(
+        ValueError, match=r"^--out must be a run that may be replaced, got \S+ \(write-protected\); choose"
+    ):
+        RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=True)
+    assert files_of(folder.path) == before

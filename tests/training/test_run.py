@@ -163,6 +163,16 @@ def test_a_wrong_request_leaves_the_old_run(data, run, tmp_path):
     assert files_of(run) == before
 
 
+def test_data_is_known_by_where_it_is_and_not_by_the_way_to_it(data, tmp_path, monkeypatch):
+    """A link on it stays, as whoever has put it there may have it lead elsewhere."""
+    (tmp_path / "away").mkdir()
+    (tmp_path / "linked.h5").symlink_to(data)
+    monkeypatch.chdir(tmp_path / "away")
+    for typed, known in (("../linked.h5", data.resolve()), (tmp_path / "linked.h5", tmp_path / "linked.h5")):
+        run = train(typed, tiny_model(), tiny_training(updates=1), out="run", device="cpu", overwrite=True)
+        assert json.loads((run / "settings.json").read_text())["data"]["path"] == str(known)
+
+
 def test_the_usual_run_folder(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert train(data, tiny_model(), tiny_training(updates=1), device="cpu") == Path("models/balls4-gru")

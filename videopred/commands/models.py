@@ -12,6 +12,7 @@ from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon
 from videopred.flags import model_flags
 from videopred.models.intervention_settings import Intervention
 from videopred.models.settings import CoreConfig, RIMsConfig
+from videopred.run_files import named_path
 from videopred.settings import Part
 
 
@@ -91,10 +92,12 @@ def rollout(
     if not intervention.idle:
         predictor = intervene(predictor, intervention, asked.context)
     rollout, truth = imagine(predictor, asked.file, part, chosen, asked.context, asked.horizon, feedback=feedback)
-    clips = {"data": str(data), "fingerprint": asked.file.fingerprint(), "part": part, "clips": list(chosen)}
     made = {
-        "run": str(run),
-        **clips,
+        "run": str(named_path(run)),
+        "data": str(named_path(data)),
+        "fingerprint": asked.file.fingerprint(),
+        "part": part,
+        "clips": list(chosen),
         "context": asked.context,
         "feedback": feedback,
         "intervention": list(intervention.words),

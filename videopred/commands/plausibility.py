@@ -128,7 +128,9 @@ def _models(places: Sequence[Path], names: Sequence[str], data: Path, out: Path 
         folders = {run: above / run.name if above else results(run, data) for run in runs}
         models.append(_Model(name, folders, above or results(place, data)))
     each = [run for model in models for run in model.runs]
-    check.each_once("RUN", each, "name each run once", "leave out what is in a folder of seeds")
+    check.each_once(
+        "RUN", [run.resolve() for run in each], "name each run once", "leave out what is in a folder of seeds"
+    )
     folders_of_runs = [folder for model in models for folder in model.runs.values()]
     check.each_once("RUN", folders_of_runs, "have results in folders of their own", "give --out")
     return models

@@ -58,7 +58,7 @@ def export(
     fix = "leave it out; scores on a card are those of the best"
     check.require(not card or checkpoint is None, "--checkpoint", "be left out with --card", checkpoint, fix)
     each = each_run(runs)
-    check.each_once("RUN", each, "be given once each")
+    check.each_once("RUN", [run.resolve() for run in each], "be given once each")
     if out is not None:
         check.require(len(each) == 1, "--out", "come with one run", f"{len(each)} runs", "leave it out")
         check_path.absent("--out", check_path.export_name(out), overwrite)

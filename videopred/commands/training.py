@@ -20,7 +20,7 @@ from videopred.flags import model_flags
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.processes import is_first_of_training
-from videopred.run_files import SUMMARY, is_seed_folder
+from videopred.run_files import SUMMARY, is_seed_folder, named_path
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
 from videopred.systems import shell_quoted
@@ -251,9 +251,10 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
 
 def _check_no_seed(out: Path) -> None:
     """Refuse the place of one of several seeds, which are trained alike and summed up together."""
-    is_one = is_seed_folder(out.name) and (out.parent / SUMMARY).is_file()
-    among = is_one and out in [run_of(out.parent, seed) for seed in seeds_of(out.parent)]
-    again = f"delete it and give --resume {shell_quoted([str(out.parent)])}"
+    place = out.resolve()
+    is_one = is_seed_folder(place.name) and (place.parent / SUMMARY).is_file()
+    among = is_one and place in [run_of(place.parent, seed) for seed in seeds_of(place.parent)]
+    again = f"delete it and give --resume {shell_quoted([str(named_path(out).parent)])}"
     fix = f"choose another --out; to train that seed again, {again}"
     check.require(not among, "--out", "be no run of several seeds", out, fix)
 

@@ -108,7 +108,7 @@ def _data_names(tables_of: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:
     for file, count in Counter(files.values()).items():
         contents = [fingerprint for fingerprint, named in files.items() if named == file]
         got = ", and ".join(f"{' and '.join(tables_of[one])} with {one}" for one in contents)
-        fix = "evaluate all again on the same clips"
+        fix = "evaluate all again on the same clips, or, if these are two files, from one folder"
         check.require(count == 1, "SCORES", f"be of one content of {file}", got, fix)
     short = [str(Path(file).parent / data_name(Path(file))) for file in files.values()]
     return names_of(short if len(set(short)) == len(short) else list(files.values()))  # such as a.h5 and a.npz

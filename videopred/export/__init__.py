@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,6 @@ def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
     return Export(_settings(config), record, weights)
 
 
-_OTHER_FOLDERS = ("-o", "--out", "--init-from")
-"""Flags before the names of folders that are no data."""
-
-
 def _settings(config: RunConfig) -> dict[str, Any]:
     """The settings, with names of files in the place of paths, which have a meaning on this machine only."""
     settings = config.model_dump(mode="json")
@@ -103,20 +100,29 @@ def _record(run: Path, config: RunConfig) -> dict[str, Any]:
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
     if "command" in record:
         learned = Path("" if config.data is None else config.data.path).name
+        place, source = last_name(run.resolve()), config.init_from and last_name(Path(config.init_from))
         words = shlex.split(record["command"])
         record["command"] = shlex.join(
-            _with_data(word, learned) if learned and before not in _OTHER_FOLDERS else _without_folder(word)
+            _elsewhere(before, word, {"--data": learned, "--out": place, "-o": place, "--init-from": source})
             for before, word in pairwise(["", *words])
         )
     return record
 
 
-def _with_data(word: str, learned: str) -> str:
-    """A word of a command without folders; the working folder or one above it stands for clips, and gets their name."""
-    flag = "--data=" if word.startswith("--data=") else ""
-    place = word.removeprefix(flag)
-    is_folder = bool(place) and not place.startswith("-") and Path(place).name in ("", "..")
-    return f"{flag}{learned}" if is_folder else _without_folder(word)
+def _elsewhere(before: str, word: str, names: Mapping[str, str | None]) -> str:
+    """A word of a command without folders: in the place of the one that `train` was given in, or one above it, a name.
+
+    Args:
+        before: the word before it.
+        word: as it was typed.
+        names: flag -> the name of what comes with it; --data is also that of words without a flag.
+    """
+    flag, equals, value = word.partition("=") if word.startswith("--") and "=" in word else (before, "", word)
+    name = names.get(flag) if equals or flag in names else names["--data"]
+    is_folder = bool(value) and not value.startswith("-") and Path(value).name in ("", "..")
+    if name and (is_folder or flag == "--init-from"):  # whose seed-1 says nothing without the folder around it
+        return f"{flag}={name}" if equals else name
+    return _without_folder(word)
 
 
 def _without_folder(word: str) -> str:

@@ -74,7 +74,7 @@ def _notes_on_unlike_seeds(runs: Mapping[str, Path], seeds: Mapping[str, tuple[s
     """That runs in a folder of seeds were not trained alike, as when one was put there or replaced by hand."""
     folders: defaultdict[Path, set[str]] = defaultdict(set)
     for name, run in runs.items():
-        if is_seed_folder(run.name) and (run.resolve().parent / SUMMARY).is_file():
+        if is_seed_folder(run.resolve().name) and (run.resolve().parent / SUMMARY).is_file():
             folders[run.resolve().parent].add(name)
     unlike = [names for names in folders.values() if len(names) > 1 and not any(map(names.issubset, seeds.values()))]
     why = "do not differ in their seed alone, so there is no mean over all of them"

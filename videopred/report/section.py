@@ -126,7 +126,7 @@ def tell_run(
         fingerprint = file.fingerprint()
         section = section._replace(
             data=data_card(describe(file), fingerprint, run),
-            commands=_commands(run, _making(file), data, data_record(run).get("sha256") == fingerprint),
+            commands=_commands(run, _making(file), data, fingerprint),
         )
         if scores is None:
             section.missing.append(_missing_scores(run, data, file, like, together))
@@ -216,19 +216,20 @@ def _scene_shown(film: Path, still: Path) -> Shown:
     return Shown(title, alt, address("gif", film.read_bytes()), address("png", still.read_bytes()), [])
 
 
-def _commands(run: FoundRun, made: str | None, data: Path | None, learned: bool = False) -> dict[str, str]:
-    """The commands that make the data shown, the run and its scores.
-
-    Args:
-        learned: whether the run learned from that data.
+def _commands(run: FoundRun, made: str | None, data: Path | None, fingerprint: str = "") -> dict[str, str]:
+    """The commands that make the data shown, the run and its scores; of scores on that data, with data as it is named
+    here, where the run is named so.
     """
+    learned = bool(fingerprint) and data_record(run).get("sha256") == fingerprint
     found = {"the data" if learned else "the clips shown": made} if made else {}
     if command := str(run.record.get("command", "")):
         words = training_words(command, str(data), str(data)) if learned and run.path.is_file() else None
         told = typed_command(words) if words else shell_quoted(unlimited(command))
         found |= {"the run": told} if told else {}
     for name, scores in run.scores.items():
-        words = evaluate_words(str(run.path), scores.file, scores.protocol, scores.clips_in_part, scores.reference)
+        file = str(data) if scores.fingerprint == fingerprint else scores.file
+        reference = None if scores.reference == scores.file else scores.reference
+        words = evaluate_words(str(run.path), file, scores.protocol, scores.clips_in_part, reference)
         found[f"scores on {name}"] = typed_command(words)
     for name, judged in run.plausibility.items():
         found[f"plausibility on {name}"] = typed_command(plausibility_words(str(run.path), judged))

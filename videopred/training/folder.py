@@ -1,5 +1,6 @@
 """The folder of a run: made, gone on with, or put in the place of an older one."""
 
+import os
 import shutil
 import sys
 from contextlib import ExitStack, suppress
@@ -107,6 +108,8 @@ class RunFolder:
         if not self._place.exists() or is_unbegun(self.path):
             return
         require_run(self._is_run(), self.path)
+        open_, fix = os.access(self._place, os.W_OK), "choose another --out, or allow to write into it"
+        check.require(open_, "--out", "be a run that may be replaced", f"{self.path} (write-protected)", fix)
         foreign = foreign_files(self.path)
         named = f"{', '.join(foreign[:3])}{', …' if foreign[3:] else ''}"
         fix = "move that elsewhere, or choose another --out"

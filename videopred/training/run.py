@@ -339,5 +339,7 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
 
 def _recorded(data: Path | str, file: ClipSource) -> DataRecord:
     """Where the clips are and what they are, for the settings of the run."""
-    made = not Path(data).exists()
-    return DataRecord(path=str(data) if made else str(Path(data).absolute()), name=file.name, sha256=file.fingerprint())
+    place = Path(data).absolute()  # a link stays, which may lead elsewhere one day
+    if ".." in place.parts:  # but not the way from a folder that has nothing to do with it
+        place = place.resolve()
+    return DataRecord(path=str(place if place.exists() else data), name=file.name, sha256=file.fingerprint())
