@@ -229,3 +229,16 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path):
         with pytest.raises(ValueError, match=message):
             read(run)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_weights_are_what_they_are_whatever_torch_makes_by_default(tmp_path, dtype):
+    plain = write_run(tmp_path, config_of()).state_dict()
+    torch.set_default_dtype(dtype)
+    try:
+        with torch.device("meta"):
+            again = load_run(tmp_path).state_dict()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    for name, value in plain.items():
+        torch.testing.assert_close(again[name], value, rtol=0, atol=0)

@@ -12,7 +12,16 @@ from torch import Tensor, nn
 from videopred.models import CORES, build
 from videopred.models.predictor import Prediction
 from videopred.models.rnem import UpsampleConv
-from videopred.rollout import Rollout, predict_next, predict_on, roll_out, save_rollout, save_trace
+from videopred.rollout import (
+    Rollout,
+    made_in,
+    predict_next,
+    predict_on,
+    roll_out,
+    rollout_words,
+    save_rollout,
+    save_trace,
+)
 
 B, CONTEXT, HORIZON, C, H, W = 2, 4, 3, 1, 5, 7
 
@@ -51,6 +60,16 @@ def test_predictions_are_about_the_frames_that_follow():
     assert times(rollout.one_step) == [11, 12, 13]
     assert times(rollout.prediction) == [14, 15, 16]
     assert rollout.trace == {}
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64])
+def test_a_horizon_may_be_a_number_of_numpys(kind):
+    assert times(roll_out(Clock(), clock_film(CONTEXT), kind(HORIZON)).prediction) == [14, 15, 16]
+
+
+@pytest.mark.parametrize("made", ["[" * 100_000, '{"intervention": 1, "run": "a"}', "null"])
+def test_what_others_call_made_says_nothing_odd(made):
+    assert rollout_words(made_in({"made": np.array(made)})) in ([], ["a"])
 
 
 @pytest.mark.parametrize(("context", "horizon"), [(1, 1), (1, 4), (5, 1)])

@@ -172,12 +172,23 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
         ValueError: a damaged checkpoint, export or settings file, a checkpoint that is not of this run's model, or
             weights that are not finite.
     """
-    where = device if isinstance(device, torch.device) else pick_device(device or "cpu")
+    where = device if isinstance(device, torch.device) else pick_device("cpu" if device is None else device)
     config, weights = read_run(check_path.as_path("RUN", run))
     with torch.random.fork_rng(devices=()):  # weights are drawn first
-        predictor = build(config.model, config.film_shape)
+        predictor = _built(config)
     take_weights(predictor, weights, run)
     return predictor.float().to(where).eval()  # `to` would make complex numbers real
+
+
+def _built(config: RunConfig) -> Predictor:
+    """The predictor of a run on the CPU in 32 bits, whatever torch makes by default."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.device("cpu"):
+            return build(config.model, config.film_shape)
+    finally:
+        torch.set_default_dtype(before)
 
 
 def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path | str) -> None:
@@ -222,6 +233,9 @@ def take_checkpoint(predictor: Predictor, path: Path) -> None:
 
 def _weights_in(content: dict[str, Any]) -> dict[str, Tensor]:
     """The predictor's weights in a checkpoint."""
+    weights = content["state_dict"]
+    fits = isinstance(weights, dict) and all(isinstance(name, str) for name in weights)
+    check.require_sound(fits, "RUN", "have weights by name in its checkpoint", "something else", "train it again")
     return {name.removeprefix(WEIGHTS_PREFIX): value for name, value in content["state_dict"].items()}
 
 

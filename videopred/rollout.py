@@ -103,7 +103,7 @@ def roll_out(
         TypeError: no model; a context that is no tensor, or of another precision than the model; `chance` without
             generators.
     """
-    check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
+    horizon = check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
     fix = "videopred.rollout.predict_next predicts each frame from the true ones"
     rolls = feedback not in ("true", "elsewhere")
     check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
@@ -210,7 +210,7 @@ def made_in(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """What arrays of `save_rollout` or `save_trace` say of how they were made; nothing of those of others."""
     try:
         made = json.loads(str(arrays["made"]))
-    except (KeyError, ValueError):  # other programs call arrays so, too
+    except (KeyError, ValueError, RecursionError):  # other programs call arrays so, too
         return {}
     return made if isinstance(made, dict) else {}
 
@@ -224,7 +224,8 @@ def rollout_words(made: Mapping[str, Any]) -> list[str]:
     words = [str(made["run"])] if "run" in made else []
     for name, usual in (("part", "test"), ("feedback", "soft")):
         words += [f"--{name}", str(made[name])] if made.get(name, usual) != usual else []
-    return [*words, *map(str, made.get("intervention") or ())]
+    intervention = made.get("intervention")
+    return [*words, *map(str, intervention if isinstance(intervention, list) else ())]
 
 
 def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray], made: Mapping[str, Any]) -> None:

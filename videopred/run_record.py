@@ -34,10 +34,15 @@ def read_record(run: Path) -> dict[str, Any]:
         return {}
     fix = "restore it, or delete it, and nothing is told of how the run went"
     record = read_json(path, fix)
+    check_record(record, path, fix)
+    return record
+
+
+def check_record(record: Mapping[str, Any], path: Path, fix: str) -> None:
+    """Raise FaultyFileError unless what is known of a record is of its kind; `path` is where it stands."""
     known = {name: record[name] for name in _KINDS if name in record}
     odd = [f"{name} {value!r}" for name, value in known.items() if not isinstance(value, _KINDS[name])]
     check.require_sound(not odd, str(path), "hold the record of a run", ", ".join(odd), fix)
-    return record
 
 
 def written_by(record: Mapping[str, Any]) -> str | None:

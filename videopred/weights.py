@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from safetensors import SafetensorError, safe_open
 
 from videopred import check
-from videopred.run_record import written_by
+from videopred.run_record import check_record, written_by
 from videopred.software import fix_of_version
 
 if TYPE_CHECKING:
@@ -74,11 +74,14 @@ def read_header(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     form = content.get("format", _FORMAT)
     fix = fix_of_version(written_by(record), "make it again with `videopred export RUN`")
     check.require_sound(form == _FORMAT, "RUN", f"be of format {_FORMAT}", f"{form} in {path}", fix)
+    check_record(record, path, _FIX)
     return settings, record
 
 
 def _opened(path: Path, framework: str) -> Any:
     """The open file, whose length has been compared with what its head says."""
+    with path.open("rb"):  # of one that may not be read, safetensors says that it is not there
+        pass
     try:
         return safe_open(path, framework=framework)
     except SafetensorError as error:

@@ -160,6 +160,19 @@ def test_only_a_star_stands_for_something_else(tmp_path):
         read(source, axes="THWC", array=("?ate*/x",))
 
 
+def test_an_array_of_several_names_is_one(tmp_path):
+    """As where a link leads to the latest; each name can be given."""
+    clips = {f"data/v{number}/frames": np.full((T, H, W, 3), number, np.uint8) for number in (1, 2)}
+    source = save(tmp_path / "f.h5", clips)
+    with h5py.File(source, "a") as file:
+        file["data/latest"], file["data/same"] = h5py.SoftLink("/data/v2"), file["data/v2"]
+    assert len(read(source, axes="THWC", array=("data/*/frames",))[0]) == 2
+    assert read(source, axes="THWC", array=("data/latest/frames",))[0].min() == 2
+    with h5py.File(source, "a") as file:
+        del file["data/v1"]
+    assert len(read(source, axes="THWC")[0]) == 1
+
+
 def test_a_star_stands_for_arrays_of_a_clip_each_in_the_order_of_their_numbers(tmp_path):
     """More of them than stay open, as recordings of a robot are kept."""
     order = [10, 2, 9, 1, 30, 4, 33]

@@ -278,6 +278,21 @@ def test_what_is_told_of_objects_is_of_as_many_as_positions_are(tmp_path):
     assert describe(file)["left_out"].startswith("objects/radius, velocities, visibility/fraction, of other axes or le")
 
 
+def test_parts_may_have_other_numbers_of_objects(tmp_path):
+    """As of the papers, which learn from four balls and test with six to eight."""
+    masks, places = discs_and_places()
+    more = np.concatenate([places, np.full_like(places, np.nan)], 2)
+    group = {f"{part}__features": masks[..., None] > 0 for part in ("training", "test")}
+    group |= {f"{part}__groups": masks for part in ("training", "test")}
+    group |= {"training__positions": more / 2, "test__positions": places / 2}
+    group |= {"training__objects__mass": np.ones((3, 4)), "test__objects__mass": np.ones((3, 2))}
+    group |= {"training__objects__radius": np.ones((3, 2)), "test__objects__radius": np.ones((3, 2))}
+    write_group(**group)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.truth == ("groups", "objects/mass", "positions")
+    np.testing.assert_array_equal(file.read("train", "positions", 0, 3), more.swapaxes(0, 1))
+
+
 @pytest.mark.parametrize("kind", [np.int8, np.uint16, ">i4", np.longdouble, ">f4", np.float16])
 def test_what_is_measured_may_be_any_number(tmp_path, kind):
     """One reckons with it, where small whole numbers would wrap around and torch has no larger floats."""
@@ -308,7 +323,7 @@ def test_arrays_have_each_of_their_names(tmp_path):
         file["mine/films"], file["mine/masks"], file["test/centers"] = masks[..., None] > 0, masks, places
         file["test/features"], file["test/groups"] = h5py.SoftLink("/mine/films"), h5py.SoftLink("/mine/masks")
         file["test/positions"], file["test/gone"] = file["test/centers"], h5py.SoftLink("/nowhere")
-        file["test/labels"] = h5py.SoftLink("/test")  # without end
+        file["test/labels"], file["test/x"] = h5py.SoftLink("/test"), h5py.SoftLink("/test/x")  # without end
     file = ClipFile(tmp_path / "x.h5")
     assert {"groups", "positions"} <= set(file.truth)
     np.testing.assert_array_equal(file.read("test", "positions", 0, 3), places.swapaxes(0, 1))

@@ -164,6 +164,14 @@ def test_a_part_without_digits_is_refused(full_mnist, tmp_path):
         make_world("sm-mnist", tmp_path)
 
 
+def test_letters_are_no_digits(full_mnist, tmp_path):
+    """Those of EMNIST come under the same names."""
+    raw = folder_without("t10k-labels", full_mnist, tmp_path)
+    (raw / "t10k-labels-idx1-ubyte").write_bytes(idx(np.arange(70, dtype=np.uint8) % 26 + 1))
+    with pytest.raises(ValueError, match=r"^--mnist must hold labels from 0 to 9, got 26 in "):
+        make_world("sm-mnist", tmp_path)
+
+
 def test_every_image_needs_a_label(tmp_path):
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)

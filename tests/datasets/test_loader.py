@@ -274,6 +274,12 @@ def test_truth_that_torch_has_no_numbers_for_is_refused(monkeypatch):
         FilmDataset(Told(8), "test", truth=["positions"])
 
 
+def test_small_numbers_of_numpys_do_not_wrap_around():
+    films = FilmDataset(Told(250), "test", window=np.uint8(6), stride=np.int8(100), start=np.int8(1), stop=np.uint8(5))
+    assert len(films) == 12
+    assert films.address(np.uint8(11)) == FilmDataset(Told(250), "test", window=6, stride=100, start=1).address(11)
+
+
 # --- crops -------------------------------------------------------------------------------------------------
 
 

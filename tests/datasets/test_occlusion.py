@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_proofs import slow
 
+from videopred.datasets import check_recipe
 from videopred.datasets.clip import Clip, clip_seed
+from videopred.datasets.generation import generate
 from videopred.datasets.occlusion import Occlusion
 from videopred.datasets.scenes import Condition, draw_scene
 from videopred.datasets.settings import OcclusionConfig
@@ -358,9 +360,19 @@ def test_possible_clips_stand_at_each_place_equally_often():
         ({"blocks": ("O4",)}, "blocks must be 'O1', 'O2' or 'O3', got 'O4'"),
         ({"movements": ()}, "movements must"),
         ({"objects": (4,)}, "objects must be less than or equal to 3, got 4"),
-        ({"frames": 30, "height": 24, "width": 84}, "--width must be at most 83 px with 30 frames of 24 rows, else"),
     ],
 )
 def test_scenes_that_cannot_be(changes, complaint):
     with pytest.raises(ValueError, match=complaint):
         OcclusionConfig(**changes)
+
+
+def test_scenes_whose_gap_may_show_nothing_are_not_made_any_more(tmp_path):
+    """Possible and impossible films could be the same. Files of such scenes can be read."""
+    wide = OcclusionConfig(frames=30, height=24, width=84, objects=(1,))
+    with pytest.raises(
+        ValueError, match=r"^--width must be at most 83 px with 30 frames of 24 rows, else objects pass"
+    ):
+        generate("occlusion", {"test": 4}, recipe=wide, out=tmp_path / "x.h5")
+    for some in ({"movements": ("static",)}, {"occlusion": ("visible",)}, {"width": 83}):
+        check_recipe(OcclusionConfig(**wide.model_dump() | some))

@@ -68,7 +68,9 @@ def test_a_film_of_which_nothing_can_be_said_is_not_the_best(file, blank):
 
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("position",), samples=2)
     scores = judge_rows({"mine": predict_batch}, file, asked)
-    assert scores.mean("mine", "position best of 2") < 0.3
+    with torch.device("meta"):  # which torch makes what is new on, for who asks for that
+        again = judge_rows({"mine": predict_batch}, file, asked)
+    assert scores.mean("mine", "position best of 2") == again.mean("mine", "position best of 2") < 0.3
     assert np.isnan(scores.best_of["mine"]["position"][1]) == (blank == 0)
 
 

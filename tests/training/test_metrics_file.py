@@ -27,6 +27,15 @@ def test_rows_beyond_the_checkpoint_come_again(tmp_path):
     assert read_metrics(path)[-2:] == [{"update": "2", "loss": "1.5"}, {"update": "3", "loss": "2.5"}]
 
 
+def test_rows_that_a_spreadsheet_has_saved_come_in_their_order(tmp_path):
+    """With the mark at the beginning by which it knows UTF-8, and sorted from the last."""
+    path = tmp_path / "metrics.csv"
+    written(path, range(3), loss=1.5)
+    head, *rows = path.read_text().splitlines()
+    path.write_text("\r\n".join([head, *rows[::-1], ""]), encoding="utf-8-sig")
+    assert [row["update"] for row in read_metrics(path)] == ["1", "2", "3"]
+
+
 def test_a_new_name_gets_a_column_and_half_a_line_is_passed_over(tmp_path):
     path = tmp_path / "metrics.csv"
     written(path, range(2), loss=1.5)

@@ -211,9 +211,11 @@ def _check_beside(content: dict[str, Any]) -> None:
 
 
 def check_recipe(recipe: Any) -> None:
-    """Raise TypeError unless it is the settings of a world."""
+    """Raise TypeError unless it is the settings of a world, and ValueError if no clips of it are to be made."""
     got, fix = f"{recipe!r}, of class {type(recipe).__name__}", "make one with videopred.find_recipe(…)"
-    check.require_kind(isinstance(recipe, DatasetSettings), "recipe", "be settings of a world", got, fix)
+    known = isinstance(recipe, tuple(type(preset.recipe) for preset in DATASETS.values()))
+    check.require_kind(known, "recipe", "be settings of a world", got, fix)
+    recipe.check_use()
 
 
 def open_dataset(path: Path | str) -> "ClipSource":
@@ -241,7 +243,7 @@ def make_world(recipe: DatasetSettings | str, mnist: Path | None = None) -> "Wor
     """
     if isinstance(recipe, str):
         recipe = find_recipe(recipe)
-    world = find(next(preset.world for preset in DATASETS.values() if type(preset.recipe) is type(recipe)))
+    world = find(next(preset.world for preset in DATASETS.values() if isinstance(recipe, type(preset.recipe))))
     if isinstance(recipe, MovingMNISTConfig):
         return world(recipe, mnist)
     check.require(mnist is None, "--mnist", "be left out", mnist, "this data set has no digits")

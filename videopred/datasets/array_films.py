@@ -33,6 +33,8 @@ class Header(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: np.dtype
+    place: tuple[int, int] | None = None
+    """Which file, and where in it, of those that may give it several names."""
 
     def __str__(self) -> str:
         return f"{self.shape} {self.dtype}"
@@ -54,8 +56,17 @@ def pick_array(wanted: str | None, there: Mapping[str, Header], source: Path) ->
         return check.one_of("--array", wanted, there)
     must, fix = "be given where a file holds several arrays", "name one of them"
     shown = ", ".join(f"{name} {header}" for name, header in there.items())
-    check.require(len(there) == 1, "--array", must, f"none for {source} with {shown}", fix)
+    check.require(len(_once(there, there)) == 1, "--array", must, f"none for {source} with {shown}", fix)
     return next(iter(there))
+
+
+def _once(names: Iterable[str], there: Mapping[str, Header]) -> list[str]:
+    """These arrays, each under the first of its names."""
+    firsts: dict[tuple[int, int] | str, str] = {}
+    for name in names:
+        place = there[name].place
+        firsts.setdefault(name if place is None else place, name)
+    return [*firsts.values()]
 
 
 def read_named(
@@ -110,7 +121,7 @@ def _matching(pattern: str | None, there: Mapping[str, Header], source: Path) ->
     fitting = sorted((name for name in there if fnmatchcase(name, escaped)), key=by_number)
     got = f"{pattern} for {source} with {', '.join(there)}"
     check.require(bool(fitting), "--array", "fit the name of an array", got, "write * for what differs in their names")
-    return fitting
+    return _once(fitting, there)
 
 
 def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> RawFilms:

@@ -229,10 +229,9 @@ class ClipFile(ClipSource):
             known |= arrays.keys() & (_WHOLE_TRUTH | _OF_OBJECTS.keys())
             fitting.append({name for name, data in arrays.items() if self._fits(name, data.shape, count)})
             still |= {name for name in fitting[-1] if has_time(name) and arrays[name].shape[0] == 1}
-        fit = set.intersection(*fitting)
-        counts = {name: arrays[name].shape[2 if has_time(name) else 1] for name in _OF_OBJECTS if name in fit}
-        others = {name for name, count in counts.items() if count != counts.get("positions", count)}
-        self.truth = tuple(sorted(fit - others))
+            counts = {name: arrays[name].shape[2 if has_time(name) else 1] for name in _OF_OBJECTS.keys() & fitting[-1]}
+            fitting[-1] -= {name for name, count in counts.items() if count != counts.get("positions", count)}
+        self.truth = tuple(sorted(set.intersection(*fitting)))
         if odd := known.difference(self.truth):
             names = ", ".join(sorted(odd))
             self.remarks["left_out"] = f"{names}, of other axes or lengths than such files have, or not in all parts"
@@ -308,9 +307,12 @@ class ClipFile(ClipSource):
         """What stands under a name, for frames (N, …) spread over some clips of each part."""
         frames = np.linspace(0, self.frames - 1, _LOOKED_AT).round().astype(int)
         clips = [self.read(part, name, clip, clip + 1) for part, clip in self._some_clips()]
-        if has_time(name):
-            return np.concatenate([values[0, frames] for values in clips])
-        return np.repeat(np.concatenate(clips), _LOOKED_AT, axis=0)
+        found = [one[0, frames] if has_time(name) else np.repeat(one, _LOOKED_AT, axis=0) for one in clips]
+        if name in _OF_OBJECTS:  # of which another part may have more
+            most = max(one.shape[1] for one in found)
+            lacking = [[(0, 0), (0, most - one.shape[1]), *[(0, 0)] * (one.ndim - 2)] for one in found]
+            found = [np.pad(one, gap, constant_values=np.nan) for one, gap in zip(found, lacking, strict=True)]
+        return np.concatenate(found)
 
     def _some_clips(self) -> list[tuple[str, int]]:
         """The first, the middle and the last clip of each part."""

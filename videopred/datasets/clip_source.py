@@ -149,8 +149,8 @@ class ClipSource(ABC):
             ValueError: context or horizon is below 1, or together they are longer than a clip.
             TypeError: one is no whole number.
         """
-        check.whole_number("--context", context, 1, "give at least one frame to start from")
-        check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
+        context = check.whole_number("--context", context, 1, "give at least one frame to start from")
+        horizon = check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
         lower = "both"
         if context < self.frames:
             lower = f"--horizon to {self.frames - context}"

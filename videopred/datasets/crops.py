@@ -45,7 +45,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         check.require(size % 2 == 1, "size", "be odd", size, f"choose {size + 1}")
         self.seed = check.whole_number("seed", seed, 0, "give a whole number such as 0")
         # In shared memory, so that workers that live on into the next epoch learn of it.
-        self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()
+        self._epoch = torch.zeros((), dtype=torch.int64, device="cpu").share_memory_()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.crops} crops of {self.size} px from each frame of {self.films!r}>"
@@ -92,8 +92,8 @@ def cut_crops(frames: Tensor, pixels: Tensor, size: int) -> Tensor:
     film = frames.is_floating_point()
     planes = frames.movedim(1, -1) if film else frames  # (T, H, W, C)
     padded = pad(planes, (0, 0, size // 2, size // 2, size // 2, size // 2))
-    across = torch.arange(size)
+    across = torch.arange(size, device=frames.device)
     columns, rows = pixels[..., 0, None] + across, pixels[..., 1, None] + across  # (T, P, S), from the padding's corner
-    times = torch.arange(len(frames))[:, None, None, None]
+    times = torch.arange(len(frames), device=frames.device)[:, None, None, None]
     crops = padded[times, rows[..., :, None], columns[..., None, :]]  # (T, P, S, S, C)
     return crops.movedim(-1, 2) if film else crops

@@ -90,6 +90,8 @@ def _read_pair(folder: Path, prefix: str) -> tuple[np.ndarray, np.ndarray]:
     labels = _read_idx(folder, f"{prefix}-labels-idx1-ubyte", ())
     got = f"{len(images)} images and {len(labels)} labels in {folder}"
     require_sound(len(images) == len(labels), "--mnist", "hold a label for every image", got, _FIX)
+    largest = int(labels.max(initial=0))  # as of EMNIST's letters
+    require_sound(largest <= 9, "--mnist", "hold labels from 0 to 9", f"{largest} in {folder}", _FIX)
     return images, labels
 
 

@@ -43,7 +43,12 @@ def arrays_in(source: Path) -> dict[str, Header]:
         ValueError: the file is damaged or of another kind.
     """
     with _whole(source), h5py.File(source) as file:
-        return {name: Header(array.shape, array.dtype) for name, array in every_array(file) if array.shape}
+        found = {}
+        for name, array in every_array(file):
+            if array.shape:
+                there = h5py.h5o.get_info(array.id)
+                found[name] = Header(array.shape, array.dtype, (there.fileno, there.addr))
+        return found
 
 
 def open_h5_array(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:

@@ -16,7 +16,12 @@ def every_array(group: "h5py.Group", *around: "h5py.Group", above: str = "") -> 
     """
     for name in group:
         is_link = hasattr(group.get(name, getlink=True), "path")  # which may lead nowhere
-        item = group.get(name) if is_link else group[name]
+        try:
+            item = group[name]
+        except (KeyError, RuntimeError):  # RuntimeError where links lead in a circle
+            if not is_link:
+                raise
+            continue
         if hasattr(item, "shape"):
             yield f"{above}{name}", item
         elif hasattr(item, "keys") and item not in (group, *around):

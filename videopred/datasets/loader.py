@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from numbers import Integral, Real
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +70,16 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         self.part, self.start, self.truth = part, start, check.as_names("truth", truth)
         self.stop = file.count(part) if stop is None else stop
         file.check_clips(part, start, self.stop)
+        self.start, self.stop = index(start), index(self.stop)
         self.window = file.frames if window is None else window
         self.stride, self.stack, self.dtype = stride, stack, dtype
         self._check_options()
-        self.windows_per_clip = (file.frames - self.window) // stride + 1
+        self.windows_per_clip = (file.frames - self.window) // self.stride + 1
         known = isinstance(memory_limit, Real)
         check.require_kind(
             known, "memory_limit", "be a number of bytes", repr(memory_limit), "0 holds nothing in memory"
         )
-        size = (self.stop - start) * self._bytes_of_clip()
+        size = (self.stop - self.start) * self._bytes_of_clip()
         self._held = self._read_all() if size <= memory_limit else None
 
     def __repr__(self) -> str:
@@ -116,7 +118,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         check.require_kind(isinstance(item, Integral), "item", "be a whole number", repr(item), fix)
         if not 0 <= item < len(self):
             raise IndexError(f"item must be between 0 and {len(self) - 1}, got {item}")
-        clip, number = divmod(item, self.windows_per_clip)
+        clip, number = divmod(int(item), self.windows_per_clip)
         return self.start + clip, number * self.stride
 
     def _seen(self, frames: Tensor, first: int) -> Tensor:
@@ -161,11 +163,11 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
 
     def _check_options(self) -> None:
         frames = self.file.frames
-        check.whole_number("window", self.window, 1, "give at least one frame")
+        self.window = check.whole_number("window", self.window, 1, "give at least one frame")
         must, fix = f"be at most {frames}, the frames of a clip", "choose a shorter one"
         check.require(self.window <= frames, "window", must, self.window, fix)
-        check.whole_number("stride", self.stride, 1, "give at least one frame")
-        check.whole_number("stack", self.stack, 1, "1 is the frame alone")
+        self.stride = check.whole_number("stride", self.stride, 1, "give at least one frame")
+        self.stack = check.whole_number("stack", self.stack, 1, "1 is the frame alone")
         check.require(self.stack <= frames, "stack", must, self.stack, "choose a smaller one")
         known = self.dtype == torch.uint8 or (isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point)
         fix = "choose torch.uint8 for frames, torch.float32 for films"

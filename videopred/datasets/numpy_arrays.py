@@ -101,7 +101,7 @@ def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
 
 def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
     """The array in a file of NumPy's format, read only where it is looked at."""
-    (shape, dtype), order = _whole_header(file, os.fstat(file.fileno()).st_size, source)
+    (shape, dtype, _), order = _whole_header(file, os.fstat(file.fileno()).st_size, source)
     return np.memmap(file, dtype, "r", file.tell(), shape, order)
 
 

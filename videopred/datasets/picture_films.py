@@ -192,6 +192,7 @@ _DAMAGE = (OSError, SyntaxError, EOFError, IndexError, ValueError, struct.error,
 def _whole(path: Path) -> Iterator[Image.Image]:
     """The picture in a file; what Pillow says of damage becomes one line."""
     check_path.existing_file("SOURCE", path, "replace it")  # a pipe would be waited for
-    formats = ["PNG" if _is_png(path) else "GIF"]  # whatever else is called so may hold several pictures, too
-    with whole_source(path, _DAMAGE, "hold whole pictures", "replace it"), Image.open(path, formats=formats) as image:
+    kind = "PNG" if _is_png(path) else "GIF"  # whatever else is called so may hold several pictures, too
+    fix = f"replace it, or save it as {kind} if it is another kind of picture"
+    with whole_source(path, _DAMAGE, "hold whole pictures", fix), Image.open(path, formats=[kind]) as image:
         yield image

@@ -133,7 +133,7 @@ def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: Data
     check.require(shards == 1 or out.suffix != ".h5", "--out", "be a folder for several shards", out, "leave .h5 out")
     must, fix = "be a folder, or a file that ends in .h5", "rename it"
     check.require(out.suffix in ("", ".h5") or out.is_dir(), "--out", must, out, fix)
-    return Job(name, recipe, seed, parts, out, shards)
+    return Job(str(name), recipe, seed, parts, out, shards)
 
 
 def check_seed(argument: str, seed: int) -> int:

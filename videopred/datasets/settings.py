@@ -256,15 +256,13 @@ class OcclusionConfig(DatasetSettings):
             check.each_once(f"--{name}", getattr(self, name))
         return self
 
-    @model_validator(mode="after")
-    def _gaps_show_what_passes(self) -> "OcclusionConfig":
-        """Between two screens, objects that move by more than a side a frame might never be seen."""
+    def check_use(self) -> None:
+        """Refuse scenes in which an object that moves by more than a side a frame might pass between screens unseen."""
         most = math.floor(OBJECT_SIDE * min(self.height, self.width) * (self.frames - 1))
         passes = "dynamic-2" in self.movements and "occluded" in self.occlusion
         must = f"be at most {most} px with {self.frames} frames of {self.height} rows, else objects pass a gap unseen"
         fix = "choose fewer columns, more frames or rows, or leave dynamic-2 out of --movements"
         check.require(self.width <= most or not passes, "--width", must, self.width, fix)
-        return self
 
     @property
     def channels(self) -> int:

@@ -35,6 +35,9 @@ class DatasetSettings(Settings):
             check.require(size <= most, f"--{name}", f"be at most {most:,}", size, "ask for less")
         return self
 
+    def check_use(self) -> None:
+        """Refuse what makes clips of no use. A file of them that is there can be read."""
+
     @property
     def channels(self) -> int:
         """Channels of a frame: 1 for grey, 3 for red, green and blue."""

@@ -66,8 +66,12 @@ def by_data(tables: Sequence[tuple[str, "Scores"]]) -> dict[str, dict[str, "Scor
 
 
 def series_of(names: Sequence[str]) -> Series | None:
-    """The one number in which names differ; None if they differ otherwise."""
-    parts = [re.split(r"(\d+(?:\.\d+)?)", name) for name in names]
+    """The one number in which names differ; None if they differ otherwise.
+
+    A dot in it is a decimal point, unless a 0 ends any of them, as versions 1.9 and 1.10 do.
+    """
+    decimal = not any(re.search(r"\d\.\d*0(?!\d)", name) for name in names)
+    parts = [re.split(r"(\d+(?:\.\d+)?)" if decimal else r"(\d+)", name) for name in names]
     if len({len(words) for words in parts}) != 1:
         return None
     differing = [place for place, words in enumerate(zip(*parts, strict=True)) if len(set(words)) > 1]

@@ -200,7 +200,10 @@ def _check_places(places: np.ndarray) -> None:
 
 def _check_array(argument: str, value: object) -> None:
     fix = "use NumPy's asarray, of a tensor after .cpu()"
-    require_kind(isinstance(value, np.ndarray), argument, "be an array", type(value).__name__, fix)
+    plain = isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray)
+    require_kind(plain, argument, "be an array", type(value).__name__, fix)
+    kind = getattr(value, "dtype", np.dtype(float))
+    require_kind(kind.kind in "biuf", argument, "be of real numbers", kind, "convert it")
 
 
 def _check(states: np.ndarray, truth: np.ndarray, name: str, penalty: float | None) -> None:

@@ -174,13 +174,13 @@ def render(
 
 def _choice(clips: Sequence[int] | np.ndarray | ClipChoice | None) -> ClipChoice:
     """How clips are chosen that `render` was given."""
-    clips = clips.tolist() if isinstance(clips, np.ndarray) else clips
-    if isinstance(clips, ClipChoice):
-        return clips
+    if isinstance(clips, ClipChoice) or clips is None:
+        return clips or ClipChoice()
+    clips = clips.tolist() if hasattr(clips, "tolist") else clips
     check.require_kind(not isinstance(clips, Integral), "--clips", "be numbers of clips", clips, f"write ({clips},)")
-    named = not isinstance(clips, Sequence) or len(clips) > 0
-    check.require(named, "--clips", "name at least one", "none", "leave it out")
-    return ClipChoice(clips=tuple(clips or ()))
+    chosen = tuple(clips)
+    check.require(len(chosen) > 0, "--clips", "name at least one", "none", "leave it out")
+    return ClipChoice(clips=chosen)
 
 
 def _drawn(

@@ -87,7 +87,7 @@ def _seen_in_masks(objects: Objects) -> Objects:
     What they never show counts as not there: files of others may have numbers for it all the same.
     """
     assert objects.masks is not None, "metrics of objects need masks"
-    numbers = torch.arange(1, objects.positions.shape[2] + 1)
+    numbers = range(1, objects.positions.shape[2] + 1)
     shown = torch.stack([(objects.masks == number).any(-1).any(-1) for number in numbers], -1)  # (B, 1 + T, N)
     there = shown.any(1, keepdim=True)
     nowhere = objects.positions.masked_fill(~there.unsqueeze(-1), torch.nan)
@@ -100,7 +100,7 @@ def predicted_objects(said: Predicted, batch: Batch, true: Objects) -> Objects:
     whole = torch.cat([true.film[:, :1], said.film.to(true.film)], 1)
     places = true.positions[:, 0]
     speeds = _read(batch, "velocities")[:, 0] if "velocities" in batch.file.truth else torch.zeros_like(places)
-    covered = torch.zeros(len(places), dtype=torch.bool)
+    covered = torch.zeros(len(places), dtype=torch.bool, device=places.device)
     if true.visibility is not None:
         covered = (true.visibility < _COVERED).any((1, 2))
     found = track(whole, places, speeds, gates(true), covered)

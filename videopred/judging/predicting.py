@@ -88,6 +88,7 @@ def imagine(
     check_fit(predictor, file)
     there = check_part(part, file)
     file.check_rollout(context, horizon)
+    context, horizon = int(context), int(horizon)  # small numbers of NumPy's would wrap around in sums
     fix = f"write ({clips},)" if isinstance(clips, Integral) else "write e.g. (0, 1)"
     check.require_kind(np.ndim(clips) == 1, "--clips", "be numbers of clips", repr(clips), fix)
     check.require(len(clips) > 0, "--clips", "name at least one clip", "none", "give e.g. --clips 0 1")
@@ -96,6 +97,7 @@ def imagine(
         check.require_kind(number, "--clips", "be numbers of clips", repr(clip), "count from 0")
         must = f"lie in 0 to {there - 1}, the clips of the {part} part"
         check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
+    clips = [int(clip) for clip in clips]
     film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))
     given, truth = film[:, : context + horizon].split([context, horizon], dim=1)
     given, chance = given.to(device_of(predictor)), _chance(clips, 0)

@@ -81,7 +81,7 @@ def judge_rows(
     other, fix = ", ".join(how.keys() - HowAndWhere.__optional_keys__), "say in the protocol what is asked"
     check.require_kind(not other, "how", f"be of {', '.join(sorted(HowAndWhere.__optional_keys__))}", other, fix)
     clips, batch_size = check_protocol(protocol, file), how.get("batch_size", 32)
-    check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
+    batch_size = check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
     reference = _reference(how.get("reference"), file, protocol)
     device = torch.device(how.get("device", "cpu"))
     measured_on = measuring_device(device)

@@ -159,7 +159,7 @@ def _best(metric: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tenso
     worst = -torch.inf if metric.higher_is_better else torch.inf  # a sample of which nothing can be said
     values = values.nan_to_num(nan=worst)
     chosen = values.argmax(dim=0) if metric.higher_is_better else values.argmin(dim=0)
-    clips = torch.arange(len(chosen))
+    clips = torch.arange(len(chosen), device=chosen.device)
     return {key: torch.stack([one[key] for one in samples])[chosen, clips] for key in samples[0]}
 
 

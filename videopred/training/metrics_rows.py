@@ -21,7 +21,7 @@ def read_metrics(path: Path) -> list[dict[str, str]]:
         return []
     check.require_sound(path.is_file(), str(path), "be a file", "something else", "move it away")
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             lines = [line for line in file if line.endswith("\n")]  # a killed process may leave half a line
         rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(lines)]
     except (UnicodeDecodeError, csv.Error):
@@ -29,7 +29,7 @@ def read_metrics(path: Path) -> list[dict[str, str]]:
     sound = all(row.get("update", "").isdecimal() and None not in row for row in rows)
     fix = "restore it, or delete it, and the curves of the run are lost"
     check.require_sound(sound, str(path), "hold rows that begin with an update", "others", fix)
-    return rows
+    return sorted(rows, key=lambda row: int(row["update"]))  # which a spreadsheet may have sorted otherwise
 
 
 def curves(rows: Iterable[Mapping[str, str]]) -> dict[str, Curve]:
