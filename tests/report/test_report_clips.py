@@ -267,6 +267,20 @@ def test_commands_say_the_first_clips_where_these_are_not_all_or_how_many_there_
     assert "--reference first.h5" in commands["scores on two"]
 
 
+def test_a_command_names_the_clips_shown_as_the_run_is_named(tmp_path, data):
+    """Scores may have been made in another folder, where both had other names."""
+    made_up_run(tmp_path / "mine")
+    with open_dataset(data) as file:
+        same = file.fingerprint()
+    for name, fingerprint in (("two", same), ("old", "other")):
+        scores = replace(scored(**ONE), file="../there.h5", reference="../there.h5", fingerprint=fingerprint)
+        scores.save(tmp_path / "eval" / "mine" / name)
+    commands = told_of(tmp_path, data, checkpoint=False).commands
+    assert commands["scores on two"].startswith(f"videopred evaluate {tmp_path / 'mine'} {data} ")
+    assert commands["scores on old"].startswith(f"videopred evaluate {tmp_path / 'mine'} ../there.h5 ")
+    assert "--reference" not in commands["scores on two"] + commands["scores on old"]
+
+
 def test_films_become_smaller_down_to_64_px_and_then_show_one_frame_in_two_four_or_eight(predicted, monkeypatch):
     drawn: list[tuple[int, int]] = []
     monkeypatch.setattr(clips, "SIZES", SIZES)
