@@ -17,7 +17,7 @@ from tiny_runs import tiny_training
 from training_runs import learner
 
 from videopred.settings import ComputeConfig
-from videopred.training.engine import check_compute, make_trainer
+from videopred.training.engine import check_compute, make_trainer, quiet_lightning
 from videopred.training.keeping import AtomicIO
 from videopred.training.metrics_file import read_metrics
 
@@ -86,13 +86,19 @@ def test_both_curves_of_a_resumed_run_go_on_where_its_checkpoint_ends(monkeypatc
     assert events.Tags()["scalars"] == ["loss"]
 
 
-def test_lightning_is_heard_where_it_warns(monkeypatch, tmp_path):
-    for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
-        logging.getLogger(name).setLevel(logging.INFO)
-    told(monkeypatch, tmp_path)
-    for name in ("lightning.pytorch.trainer", "lightning.fabric.strategies", "lightning.pytorch.utilities.rank_zero"):
-        assert logging.getLogger(name).isEnabledFor(logging.WARNING)
-        assert not logging.getLogger(name).isEnabledFor(logging.INFO)
+def test_lightning_is_heard_where_it_warns():
+    """And afterwards as before: a program may train models of its own with it."""
+    loggers = [logging.getLogger(f"lightning.{name}") for name in ("pytorch", "fabric", "pytorch.utilities.rank_zero")]
+    before = [logger.level for logger in loggers]
+    for logger, level in zip(loggers, (logging.INFO, logging.ERROR, logging.DEBUG), strict=True):
+        logger.setLevel(level)
+    with quiet_lightning():
+        for name in ("pytorch.trainer", "fabric.strategies", "pytorch.utilities.rank_zero"):
+            assert logging.getLogger(f"lightning.{name}").isEnabledFor(logging.WARNING)
+            assert not logging.getLogger(f"lightning.{name}").isEnabledFor(logging.INFO)
+    assert [logger.level for logger in loggers] == [logging.INFO, logging.ERROR, logging.DEBUG]
+    for logger, level in zip(loggers, before, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture

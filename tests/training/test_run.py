@@ -189,13 +189,15 @@ def test_progress_goes_to_stderr_and_only_on_request(data, tmp_path, capfd):
     assert not printed.err.count("it/s")
 
 
-def test_lightning_is_quiet(data, tmp_path, capfd, monkeypatch):
+def test_lightning_is_quiet(data, tmp_path, capfd, caplog, monkeypatch):
     """Also on machines of a cluster, where it would have everything begun by srun."""
     (tmp_path / "srun").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    caplog.set_level("INFO")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+    assert [record.name for record in caplog.records if record.name.startswith("lightning")] == []
     assert capfd.readouterr() == ("", "")
     assert [str(warning.message) for warning in caught] == []
 

@@ -17,7 +17,7 @@ from videopred.run_files import LOG
 from videopred.systems import processors
 from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
-from videopred.training.engine import make_trainer
+from videopred.training.engine import make_trainer, quiet_lightning
 from videopred.training.float32_products import fast_products
 from videopred.training.folder import RunFolder
 from videopred.training.forecast import forecast
@@ -149,7 +149,12 @@ class Course:
         shown = self.progress and is_first()
         callbacks = [keep, TellValidations(), *watchers(config.watch, path, clips, config.training, shown)]
         settings = config.model_dump(mode="json", exclude={"watch"})
-        with started(config.watch.logger, path, settings) as loggers, warnings.catch_warnings(), writing_quietly():
+        with (
+            started(config.watch.logger, path, settings) as loggers,
+            warnings.catch_warnings(),
+            writing_quietly(),
+            quiet_lightning(),
+        ):
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults, and to use srun
             warnings.filterwarnings("default", "The loaded checkpoint was produced with")  # a later version of it
             warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)  # said by us, once

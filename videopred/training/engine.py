@@ -4,7 +4,8 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,6 @@ def make_trainer(
         done: updates that a resumed run has done; curves go on from there.
         loggers: those besides CSV and TensorBoard.
     """
-    quiet_lightning()
     training, compute = config.training, config.compute
     return lightning.Trainer(
         **_where(compute, device),
@@ -84,10 +84,18 @@ def _where(compute: ComputeConfig, device: torch.device) -> dict[str, Any]:
     }
 
 
-def quiet_lightning() -> None:
-    """Mute what Lightning says of itself (adverts, devices it looked for); its warnings and errors stay."""
-    for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+@contextmanager
+def quiet_lightning() -> Iterator[None]:
+    """Within it, Lightning says nothing of itself (adverts, devices it looked for); its warnings and errors stay."""
+    names = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    try:
+        for logger in levels:
+            logger.setLevel(logging.WARNING)
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> None:
@@ -153,9 +161,8 @@ def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:
     """Refuse a strategy without its library or its devices, or for fewer of them; a Trainer is made to find out."""
     if compute.strategy == "auto":
         return
-    quiet_lightning()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), quiet_lightning():
             warnings.filterwarnings("ignore", module=r"lightning\.")  # that there is a GPU as well
             trainer = lightning.Trainer(
                 **_where(compute, device), plugins=[environment()], logger=False, barebones=True
