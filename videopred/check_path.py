@@ -111,7 +111,8 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
     if path.exists() and not overwrite:
         fix = "choose another name, or give --overwrite to replace it"
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
-    place = path.resolve() if path.is_symlink() else path.absolute()  # a link stays, and leads to what is written
+    # A link stays, and leads to what is written; `resolve` raises where it leads to itself.
+    place = Path(os.path.realpath(path)) if path.is_symlink() else path.absolute()
     above = next((parent for parent in place.parents if os.path.exists(parent)), None)
     if above is None or not (above.is_dir() and os.access(above, os.W_OK)):
         lacks = (
@@ -168,8 +169,8 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
     if not run.exists():
         raise not_found_error(argument, must, run, fix, nearest_run(run))
     if run.suffix == ".ckpt" and (inside := run.resolve().parent).name == "checkpoints":
-        place = run.parent.parent if run.parent.name else inside.parent
-        export = typed_command(("export", str(place), "--checkpoint", run.stem))
+        place = run.parent.parent if run.parent.name == inside.name else inside.parent
+        export = typed_command(("export", str(place), "--checkpoint", run.resolve().stem))
         fix = f"make it one file with `{export}`, and give that"
     got = f"{run}, a data file" if run.suffix == ".h5" else run
     raise FileNotFoundError(complaint(argument, must, got, fix))

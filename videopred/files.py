@@ -224,7 +224,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     Raises:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
-    target = path.resolve()  # else x/../x would lead nowhere while there is no x
+    target = Path(os.path.realpath(path))  # else x/../x would lead nowhere while there is no x
     partial, replaced = _beside(target, "partial"), _beside(target, "replaced")
     with told_of(path, "folder"), folders_of(target):
         try:

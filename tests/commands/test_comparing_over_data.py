@@ -60,6 +60,7 @@ def test_a_misspelt_folder_is_answered_with_what_lies_beside_it_and_a_word_with_
     for folder in ("mine/first", "models/firsts"):
         Path(folder).mkdir(parents=True)
         Path(folder, "settings.json").touch()
+    Path("first.h5").touch()
     for typed, near in (("mine/firsd", "mine/first"), ("first", "models/firsts")):
         assert run(f"compare {typed}") == 1
         assert f"got {typed} (nothing there); did you mean {near}?" in capfd.readouterr().err

@@ -97,6 +97,17 @@ def test_a_link_in_the_place_of_contacts_is_refused(place):
         ClipFile(path)
 
 
+def test_links_to_other_files_under_names_that_nobody_knows_are_passed_over(place):
+    """Beside what is known, or what is its own."""
+    with h5py.File(place / "x.h5", "w") as file:
+        file["test/features"], file["test/source"] = FRAMES, h5py.ExternalLink("there.h5", "x")
+        file["test/raw"] = h5py.ExternalLink("there.h5", "group")
+    assert ClipFile(place / "x.h5").truth == ()
+    with h5py.File(place / "y.h5", "w") as file:
+        file["mine"], file["theirs"] = FRAMES, h5py.ExternalLink("there.h5", "x")
+    assert read(place / "y.h5", axes="TBHWC")[1]["format"] == "HDF5 array mine of 1"
+
+
 @pytest.mark.parametrize("link", [virtual, left_behind, outside])
 def test_so_do_films_of_others(place, link):
     with h5py.File(place / "x.h5", "w") as file:

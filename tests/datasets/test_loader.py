@@ -278,6 +278,7 @@ def test_small_numbers_of_numpys_do_not_wrap_around():
     films = FilmDataset(Told(250), "test", window=np.uint8(6), stride=np.int8(100), start=np.int8(1), stop=np.uint8(5))
     assert len(films) == 12
     assert films.address(np.uint8(11)) == FilmDataset(Told(250), "test", window=6, stride=100, start=1).address(11)
+    assert FilmDataset(Told(600), "test", window=6, stride=100).address(np.uint8(5)) == (0, 500)
 
 
 # --- crops -------------------------------------------------------------------------------------------------

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_proofs import slow
+from tiny_runs import tiny_model, tiny_training
 
-from videopred.datasets import check_recipe
 from videopred.datasets.clip import Clip, clip_seed
 from videopred.datasets.generation import generate
 from videopred.datasets.occlusion import Occlusion
 from videopred.datasets.scenes import Condition, draw_scene
-from videopred.datasets.settings import OcclusionConfig
+from videopred.datasets.settings import BallsConfig, OcclusionConfig
+from videopred.training.run import train
 
 BLOCKS, MOVEMENTS = ("O1", "O2", "O3"), ("static", "dynamic-1", "dynamic-2")
 SIZES = {"frames": 53, "height": 40, "width": 56}
@@ -367,12 +368,29 @@ def test_scenes_that_cannot_be(changes, complaint):
         OcclusionConfig(**changes)
 
 
-def test_scenes_whose_gap_may_show_nothing_are_not_made_any_more(tmp_path):
-    """Possible and impossible films could be the same. Files of such scenes can be read."""
-    wide = OcclusionConfig(frames=30, height=24, width=84, objects=(1,))
-    with pytest.raises(
-        ValueError, match=r"^--width must be at most 83 px with 30 frames of 24 rows, else objects pass"
-    ):
-        generate("occlusion", {"test": 4}, recipe=wide, out=tmp_path / "x.h5")
-    for some in ({"movements": ("static",)}, {"occlusion": ("visible",)}, {"width": 83}):
-        check_recipe(OcclusionConfig(**wide.model_dump() | some))
+WIDE = OcclusionConfig(frames=30, height=24, width=84)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        (WIDE, "--width must be at most 83 px with 30 frames of 24 rows, else objects pass a gap unseen, got 84"),
+        (OcclusionConfig(frames=32768), "--frames must be at most 32,767, got 32768; ask for less"),
+        (BallsConfig(width=4097), "--width must be at most 4,096, got 4097; ask for less"),
+    ],
+)
+def test_what_is_of_no_use_is_not_made_any_more(tmp_path, recipe, message):
+    """Such as possible and impossible films that could be the same. Files of it can be read."""
+    with pytest.raises(ValueError, match=f"^{message}"):
+        generate("mine", {"test": 4}, recipe=recipe, out=tmp_path / "x.h5")
+
+
+def test_nor_is_it_learned_from_anew(tmp_path):
+    (tmp_path / "x.json").write_text(WIDE.model_dump_json())
+    with pytest.raises(ValueError, match=r"^--width must be at most 83 px"):
+        train(tmp_path / "x.json", tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+
+
+@pytest.mark.parametrize("changes", [{"movements": ("static",)}, {"occlusion": ("visible",)}, {"width": 83}])
+def test_gaps_show_what_passes_if_nothing_does_or_it_is_slow(changes):
+    OcclusionConfig(**WIDE.model_dump() | changes).check_use()

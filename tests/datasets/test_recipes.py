@@ -27,7 +27,6 @@ from videopred.files import write_json
             {"masses": (1.0,)},
             "--masses must be 2 numbers, one for each of --radii, got 1; give one mass per radius",
         ),
-        ({"width": 4097}, "--width must be at most 4,096, got 4097; ask for less"),
         ({"radii": (0.8, 5.0)}, "--radii must be below 5 arena units, half the shorter side of the arena, got"),
         ({"radii": (0.8, 3.75), "width": 48}, "--radii must be below 3.75 arena units, half the shorter side"),
         ({"radii": (0.1, 1.0)}, "--radii must be at least 0.1105 arena units, 0.71 px, got 0.1 1; choose larger"),

@@ -356,6 +356,7 @@ def test_metrics_of_other_settings_are_not_laid_side_by_side():
         (["4", "678"], ("*", (4, 678))),
         (["speed-0.5", "speed-0.25", "speed-1"], ("speed-*", (0.5, 0.25, 1))),
         (["v1.10", "v1.9", "v1.1"], ("v1.*", (10, 9, 1))),
+        (["v2.0-s0.5", "v2.0-s1.5"], ("v2.0-s*", (0.5, 1.5))),
         (["balls4", "curtain"], None),
         (["balls4", "colored4"], None),
         (["balls4-24px", "balls6-48px"], None),

@@ -88,6 +88,13 @@ class Films(Clips):
         return self.scenes[part][start:stop]
 
 
+def test_small_numbers_of_numpys_do_not_wrap_around(file):
+    """Sums of them would, such as where the next batch begins, or where a rollout ends."""
+    asked = Protocol(context=3, horizon=2, metrics=("mse",))
+    rows = [judge(grey, file, asked, batch_size=size).values["model"]["mse"] for size in (3, np.int8(3))]
+    np.testing.assert_array_equal(*rows)
+
+
 def test_which_clips_are_of_one_scene_is_known_to_scores(file):
     def scenes(of: Any, clips: int | None = None, part: str = "test") -> np.ndarray | None:
         return judge(grey, of, Protocol(context=3, horizon=2, metrics=("mse",), clips=clips, part=part)).scenes

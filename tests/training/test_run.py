@@ -168,7 +168,7 @@ def test_data_is_known_by_where_it_is_and_not_by_the_way_to_it(data, tmp_path, m
     (tmp_path / "away").mkdir()
     (tmp_path / "linked.h5").symlink_to(data)
     monkeypatch.chdir(tmp_path / "away")
-    for typed, known in (("../linked.h5", data.resolve()), (tmp_path / "linked.h5", tmp_path / "linked.h5")):
+    for typed, known in (("../linked.h5", tmp_path / "linked.h5"), (tmp_path / "linked.h5", tmp_path / "linked.h5")):
         run = train(typed, tiny_model(), tiny_training(updates=1), out="run", device="cpu", overwrite=True)
         assert json.loads((run / "settings.json").read_text())["data"]["path"] == str(known)
 

@@ -254,7 +254,8 @@ def _check_no_seed(out: Path) -> None:
     place = out.resolve()
     is_one = is_seed_folder(place.name) and (place.parent / SUMMARY).is_file()
     among = is_one and place in [run_of(place.parent, seed) for seed in seeds_of(place.parent)]
-    again = f"delete it and give --resume {shell_quoted([str(named_path(out).parent)])}"
+    around = place.parent if out.is_symlink() else named_path(out).parent
+    again = f"delete it and give --resume {shell_quoted([str(around)])}"
     fix = f"choose another --out; to train that seed again, {again}"
     check.require(not among, "--out", "be no run of several seeds", out, fix)
 

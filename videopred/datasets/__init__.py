@@ -211,11 +211,10 @@ def _check_beside(content: dict[str, Any]) -> None:
 
 
 def check_recipe(recipe: Any) -> None:
-    """Raise TypeError unless it is the settings of a world, and ValueError if no clips of it are to be made."""
+    """Raise TypeError unless it is the settings of a world."""
     got, fix = f"{recipe!r}, of class {type(recipe).__name__}", "make one with videopred.find_recipe(…)"
     known = isinstance(recipe, tuple(type(preset.recipe) for preset in DATASETS.values()))
     check.require_kind(known, "recipe", "be settings of a world", got, fix)
-    recipe.check_use()
 
 
 def open_dataset(path: Path | str) -> "ClipSource":

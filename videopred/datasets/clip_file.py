@@ -259,7 +259,7 @@ class ClipFile(ClipSource):
         unit, offset = None, 0.0
         with suppress(check.FaultyFileError):  # of groups, to whoever reads them
             places, masks = (self._some_frames(name) for name in ("positions", "groups"))
-            if places.ndim == 3 and places.shape[-1] == 2:
+            if places.shape[-1] == 2:
                 unit, offset = unit_and_offset(places, masks)
         self.places_known = unit is not None
         self._take_unit(unit, "places", {"positions": "positions", "velocities": "velocities"})
@@ -285,8 +285,7 @@ class ClipFile(ClipSource):
         if "objects/radius" not in self.truth:
             return
         radii, masks = (self._some_frames(name) for name in ("objects/radius", "groups"))
-        if radii.ndim == 2:
-            self._take_unit(unit_of_radii(radii, masks), "radii", {"objects/radius": "radii"})
+        self._take_unit(unit_of_radii(radii, masks), "radii", {"objects/radius": "radii"})
 
     def _look_at_velocities(self) -> None:
         """Find whether velocities tell how far objects go from frame to frame."""

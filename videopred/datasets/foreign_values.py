@@ -141,8 +141,9 @@ def unit_of_radii(radii: np.ndarray, masks: np.ndarray) -> float | None:
         radii: (T, N), NaN where an object is not there.
         masks: (T, H, W) uint8, objects counted from 1.
     """
-    objects = np.arange(1, radii.shape[1] + 1)
-    seen = np.sqrt((masks[..., None] == objects).sum((1, 2)) / np.pi)
+    count = radii.shape[1]
+    areas = [np.bincount(mask.ravel(), minlength=count + 1)[1 : count + 1] for mask in masks]
+    seen = np.sqrt(np.array(areas) / np.pi)
     there = (seen > 0) & (radii > 0)
     if not there.any():
         return None

@@ -43,12 +43,14 @@ def arrays_in(source: Path) -> dict[str, Header]:
         ValueError: the file is damaged or of another kind.
     """
     with _whole(source), h5py.File(source) as file:
-        found = {}
+        found, own = {}, {}
         for name, array in every_array(file):
             if array.shape:
                 there = h5py.h5o.get_info(array.id)
                 found[name] = Header(array.shape, array.dtype, (there.fileno, there.addr))
-        return found
+                if array.file.filename == file.filename:
+                    own[name] = found[name]
+        return own or found  # of an array in another file it is said that it is there, if there is no other
 
 
 def open_h5_array(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:

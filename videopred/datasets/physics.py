@@ -30,8 +30,9 @@ from videopred import check
 from videopred.datasets.contacts import contact_tables, wall_number
 
 MAX_EVENTS_PER_FRAME = 1000
-_BURST = 50  # frames whose contacts may come all at once, as of a light disc between heavy ones
-"""More contacts than this, on average over a clip, are taken for an endless series."""
+_BURST = 50
+"""More contacts a frame, on average over a clip so far and so many frames more, are taken for an endless series; a
+light disc between heavy ones has many at once."""
 
 
 class State(NamedTuple):

@@ -125,6 +125,7 @@ def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: Data
     plain = Path(name).name == name and name not in ("", "..") and "\0" not in name
     check.require(plain, "PRESET", "be a plain name, as of a file", repr(name), "give folders with --out")
     check_recipe(recipe)
+    recipe.check_use()
     seed = check_seed("--seed", seed)
     parts = parts_asked("--clips", clips, recipe, "--clips train=100 test=10")
     must, got = f"be at most {_MOST:,} in all", " ".join(f"{part}={count}" for part, count in parts.items())

@@ -233,7 +233,7 @@ class OcclusionConfig(DatasetSettings):
     usual_horizon: ClassVar[int] = 80
 
     kind: Suppress[Literal["occlusion"]] = "occlusion"
-    frames: Annotated[int, Field(ge=30, le=32767)] = 100
+    frames: Annotated[int, Field(ge=30)] = 100
     """Frames of a clip, 30 to 32,767; in shorter ones nothing would be hidden for two frames."""
     height: Annotated[int, Field(ge=24)] = 64
     """Rows of a frame, in pixels, at least 24; objects grow with the shorter side."""
@@ -258,6 +258,8 @@ class OcclusionConfig(DatasetSettings):
 
     def check_use(self) -> None:
         """Refuse scenes in which an object that moves by more than a side a frame might pass between screens unseen."""
+        super().check_use()
+        check.require(self.frames <= 32767, "--frames", "be at most 32,767", self.frames, "ask for less")
         most = math.floor(OBJECT_SIDE * min(self.height, self.width) * (self.frames - 1))
         passes = "dynamic-2" in self.movements and "occluded" in self.occlusion
         must = f"be at most {most} px with {self.frames} frames of {self.height} rows, else objects pass a gap unseen"

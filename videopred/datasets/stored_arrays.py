@@ -15,7 +15,7 @@ import numpy as np
 from videopred import check, check_path
 from videopred.datasets.advice import how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS
-from videopred.datasets.file_layout import has_time
+from videopred.datasets.file_layout import NAMES, has_time
 from videopred.datasets.linked_arrays import every_array, own_array
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
@@ -80,9 +80,13 @@ class StoredArrays:
             return {part: own_array("DATA", file, found[part]) if part in found else None for part in names}
 
     def of_part(self, part: str) -> dict[str, h5py.Dataset]:
-        """All arrays in the group of a part and the groups in it, by name; not what is said to be empty."""
+        """All arrays in the group of a part and the groups in it, by name; not what is said to be empty, nor what links
+        to other files lead to under names that nobody knows.
+        """
         with self.reading() as file:
-            names = [name for name, array in every_array(file[PARTS[part]]) if array.shape is not None]
+            found = [(name, array) for name, array in every_array(file[PARTS[part]]) if array.shape is not None]
+            own = file.filename
+            names = [name for name, array in found if name.partition("/")[0] in NAMES or array.file.filename == own]
             return {name: own_array("DATA", file, f"{PARTS[part]}/{name}") for name in names}
 
     def read(self, part: str, name: str, start: int, stop: int, frames: slice = slice(None)) -> np.ndarray:

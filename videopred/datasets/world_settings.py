@@ -11,8 +11,10 @@ from videopred.settings import Settings
 
 ARENA_HEIGHT = 10.0
 """Height of the balls' arena, in arena units, whatever the frame's height in pixels."""
-_MOST = {"frames": 1_000_000_000, "height": 4096, "width": 4096}
-"""Of more frames NumPy says something else than that memory is lacking; tables of columns grow with their square."""
+_LARGEST = 1_000_000_000
+"""Frames, rows and columns at most: of larger numbers NumPy says something else than that memory is lacking."""
+_WIDEST = 4096
+"""Rows and columns that are made: tables of columns grow with their square, and files have places in 16 bits."""
 
 
 class DatasetSettings(Settings):
@@ -30,13 +32,16 @@ class DatasetSettings(Settings):
 
     @model_validator(mode="after")
     def _can_be_counted(self) -> "DatasetSettings":
-        for name, most in _MOST.items():
+        for name in ("frames", "height", "width"):
             size = getattr(self, name)
-            check.require(size <= most, f"--{name}", f"be at most {most:,}", size, "ask for less")
+            check.require(size <= _LARGEST, f"--{name}", f"be at most {_LARGEST:,}", size, "ask for less")
         return self
 
     def check_use(self) -> None:
-        """Refuse what makes clips of no use. A file of them that is there can be read."""
+        """Refuse what makes clips of no use. A file of them that is there can be read, and training on them resumed."""
+        for name in ("height", "width"):
+            size = getattr(self, name)
+            check.require(size <= _WIDEST, f"--{name}", f"be at most {_WIDEST:,}", size, "ask for less")
 
     @property
     def channels(self) -> int:

@@ -70,17 +70,20 @@ def series_of(names: Sequence[str]) -> Series | None:
 
     A dot in it is a decimal point, unless a 0 ends any of them, as versions 1.9 and 1.10 do.
     """
-    decimal = not any(re.search(r"\d\.\d*0(?!\d)", name) for name in names)
-    parts = [re.split(r"(\d+(?:\.\d+)?)" if decimal else r"(\d+)", name) for name in names]
-    if len({len(words) for words in parts}) != 1:
-        return None
-    differing = [place for place, words in enumerate(zip(*parts, strict=True)) if len(set(words)) > 1]
-    if len(differing) != 1 or differing[0] % 2 == 0:  # at even places stands what is no number
-        return None
-    place = differing[0]
-    numbers = tuple(float(words[place]) if "." in words[place] else int(words[place]) for words in parts)
-    pattern = "".join([*parts[0][:place], "*", *parts[0][place + 1 :]])
-    return Series(pattern, numbers) if len(set(numbers)) == len(numbers) else None
+    for number in (r"(\d+(?:\.\d+)?)", r"(\d+)"):
+        parts = [re.split(number, name) for name in names]
+        differing = [place for place, words in enumerate(zip(*parts, strict=False)) if len(set(words)) > 1]
+        alike = len({len(words) for words in parts}) == 1
+        if not alike or len(differing) != 1 or differing[0] % 2 == 0:  # at even places stands what is no number
+            continue
+        (place,) = differing
+        told = [words[place] for words in parts]
+        if any("." in one and one.endswith("0") for one in told):
+            continue
+        numbers = tuple(float(one) if "." in one else int(one) for one in told)
+        pattern = "".join([*parts[0][:place], "*", *parts[0][place + 1 :]])
+        return Series(pattern, numbers) if len(set(numbers)) == len(numbers) else None
+    return None
 
 
 def names_of(paths: Sequence[str]) -> list[str]:

@@ -102,6 +102,8 @@ def _record(run: Path, config: RunConfig) -> dict[str, Any]:
         learned = Path("" if config.data is None else config.data.path).name
         place, source = last_name(run.resolve()), config.init_from and last_name(Path(config.init_from))
         words = shlex.split(record["command"])
+        if any(word.partition("=")[0] == "--seeds" for word in words):  # which are trained in one folder
+            place = run.resolve().parent.name
         record["command"] = shlex.join(
             _elsewhere(before, word, {"--data": learned, "--out": place, "-o": place, "--init-from": source})
             for before, word in pairwise(["", *words])

@@ -213,6 +213,8 @@ def _prepare(
     init_from = None if init_from is None else check_path.as_path("--init-from", init_from)
     file = data if isinstance(data, ClipSource) else open_clips(data, how.training)
     clips = TrainingClips(file, how.training, how.compute, str(how.device), as_a_file=file is data)
+    if clips.endless and file.recipe is not None:
+        file.recipe.check_use()
     must = f"be at most {clips.frames - 1}, as the last of {clips.frames} frames is predicted and never read"
     check.require(how.model.stack < clips.frames, "--stack", must, how.model.stack, "lower it")
     config = RunConfig(
@@ -341,5 +343,5 @@ def _recorded(data: Path | str, file: ClipSource) -> DataRecord:
     """Where the clips are and what they are, for the settings of the run."""
     place = Path(data).absolute()  # a link stays, which may lead elsewhere one day
     if ".." in place.parts:  # but not the way from a folder that has nothing to do with it
-        place = place.resolve()
+        place = place.resolve() if place.name == ".." else place.parent.resolve() / place.name
     return DataRecord(path=str(place if place.exists() else data), name=file.name, sha256=file.fingerprint())
