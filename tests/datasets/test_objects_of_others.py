@@ -46,6 +46,7 @@ def test_places_in_arena_units_are_given_in_px_and_said(tmp_path):
     ("radii", "expected", "told"),
     [
         (1.5, 1.5, None),
+        (np.nan, np.nan, None),
         (0.75, 1.5, "radii are in arena units, ten to a frame's height, and are converted to px"),
         (0.3, 0.3, "radii do not match the objects in groups, neither in px nor in arena units"),
         (5.0, 5.0, "radii do not match the objects in groups, neither in px nor in arena units"),
@@ -60,7 +61,9 @@ def test_radii_have_a_unit_of_their_own(tmp_path, radii, expected, told, scale):
     group |= {"training__positions": places / scale, "training__objects__radius": told_radii}
     write_group(**group)(tmp_path / "x.h5")
     file = ClipFile(tmp_path / "x.h5")
-    assert file.read("train", "objects/radius", 1, 3) == pytest.approx(np.full((2, *told_radii.shape[1:]), expected))
+    assert file.read("train", "objects/radius", 1, 3) == pytest.approx(
+        np.full((2, *told_radii.shape[1:]), expected), nan_ok=True
+    )
     assert file.read("train", "positions", 0, 3) == pytest.approx(places.swapaxes(0, 1))
     assert file.remarks.get("radii") == told
     assert any("radii" in note for note in notes_on_places(["position"], file, "train")) == (told is not None)

@@ -137,6 +137,8 @@ def unit_and_offset(positions: np.ndarray, masks: np.ndarray) -> tuple[float | N
 def unit_of_radii(radii: np.ndarray, masks: np.ndarray) -> float | None:
     """How many px the unit of radii has, as masks show it: 1, or those of an arena unit; None if it is neither.
 
+    Of radii without a mask nothing is known, and 1 is given.
+
     Args:
         radii: (T, N), NaN where an object is not there.
         masks: (T, H, W) uint8, objects counted from 1.
@@ -146,7 +148,7 @@ def unit_of_radii(radii: np.ndarray, masks: np.ndarray) -> float | None:
     seen = np.sqrt(np.array(areas) / np.pi)
     there = (seen > 0) & (radii > 0)
     if not there.any():
-        return None
+        return 1.0
     ratio = float(np.median(seen[there] / radii[there]))
     unit = min((1.0, masks.shape[1] / ARENA_HEIGHT), key=lambda px: abs(np.log(ratio / px)))
     return unit if 2 / 3 < ratio / unit < 3 / 2 else None

@@ -181,7 +181,8 @@ def _scenes(file: "ClipSource", part: str, clips: int) -> np.ndarray | None:
     if "labels/scene" not in file.truth:
         return None
     scenes = np.asarray(file.read(part, "labels/scene", 0, clips))
-    numbered = scenes.ndim == 1 and scenes.dtype.kind in "iuf" and bool((scenes % 1 == 0).all())
+    numbered = scenes.ndim == 1 and scenes.dtype.kind in "iuf" and bool(np.isfinite(scenes).all())
+    numbered = numbered and bool((scenes % 1 == 0).all())
     return scenes.astype(np.int64) if numbered and len(np.unique(scenes)) < clips else None
 
 
