@@ -22,7 +22,7 @@ from pydantic import Field, JsonValue, PositiveInt, ValidationError
 from torch import Tensor
 
 from videopred import check, check_path, systems
-from videopred.device import pick_device
+from videopred.device import pick_device, usual_numbers
 from videopred.explaining import explain
 from videopred.models import build
 from videopred.models.precision import not_finite
@@ -174,21 +174,10 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
     """
     where = device if isinstance(device, torch.device) else pick_device("cpu" if device is None else device)
     config, weights = read_run(check_path.as_path("RUN", run))
-    with torch.random.fork_rng(devices=()):  # weights are drawn first
-        predictor = _built(config)
+    with torch.random.fork_rng(devices=()), usual_numbers():  # weights are drawn first
+        predictor = build(config.model, config.film_shape)
     take_weights(predictor, weights, run)
     return predictor.float().to(where).eval()  # `to` would make complex numbers real
-
-
-def _built(config: RunConfig) -> Predictor:
-    """The predictor of a run on the CPU in 32 bits, whatever torch makes by default."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32)
-    try:
-        with torch.device("cpu"):
-            return build(config.model, config.film_shape)
-    finally:
-        torch.set_default_dtype(before)
 
 
 def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path | str) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 
@@ -26,6 +26,19 @@ def pick_device(device: torch.device | str = "auto") -> torch.device:
     must = f"be a device of this machine, which has {there} of kind {kind}"
     check.require(int(index or 0) < there, "--device", must, name, "use --device auto or --device cpu")
     return torch.device(name)
+
+
+@contextmanager
+def usual_numbers() -> Iterator[None]:
+    """Within it, torch makes numbers of 32 bits on the CPU, whatever it makes by default."""
+    moved = torch.get_default_device().type != "cpu"  # else not at the price of a look at every call of torch's
+    before = torch.get_default_dtype()
+    with torch.device("cpu") if moved else nullcontext():
+        torch.set_default_dtype(torch.float32)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(before)
 
 
 def cuda_devices() -> int:

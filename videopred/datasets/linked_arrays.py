@@ -1,4 +1,7 @@
-"""Arrays of HDF5 files whose values lie in other files, which may change or be left behind: they are refused."""
+"""Arrays of HDF5 files and the links that lead to them.
+
+Those whose values lie in other files, which may change or be left behind, are refused.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast

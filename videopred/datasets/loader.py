@@ -67,10 +67,10 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         truth: Iterable[str] = (),
     ) -> None:
         self.file = file = data if isinstance(data, ClipSource) else open_dataset(data)
-        self.part, self.start, self.truth = part, start, check.as_names("truth", truth)
-        self.stop = file.count(part) if stop is None else stop
-        file.check_clips(part, start, self.stop)
-        self.start, self.stop = index(start), index(self.stop)
+        self.part, self.truth = part, check.as_names("truth", truth)
+        stop = file.count(part) if stop is None else stop
+        file.check_clips(part, start, stop)
+        self.start, self.stop = index(start), index(stop)
         self.window = file.frames if window is None else window
         self.stride, self.stack, self.dtype = stride, stack, dtype
         self._check_options()

@@ -44,7 +44,7 @@ def paint_soft(
         x, y = positions[:, disc].T.astype(float)
         column, row = (_window(center, reach, side, size) for center, size in ((x, width), (y, height)))
         d2 = ((row + 0.5 - y[:, None]) ** 2)[:, :, None] + ((column + 0.5 - x[:, None]) ** 2)[:, None]
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore"):  # far from a disc there is 0, also for who has NumPy raise
             share = np.clip(r + 0.5 - np.sqrt(d2), 0, 1) if edges == "smooth" else np.exp(-((d2 / (r * r)) ** 4))
         for frame, (top, left) in enumerate(zip(row[:, 0], column[:, 0], strict=True)):
             place = frame, slice(top, top + side), slice(left, left + side)

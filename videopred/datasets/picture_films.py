@@ -166,7 +166,7 @@ def _is_opaque(image: Image.Image, path: Path) -> bool:
     """Whether nothing is seen through a picture."""
     clear = image.info.get("transparency")
     if image.format == "PNG" and image.mode in ("L", "I;16") and isinstance(clear, int):
-        depth = _depth(path)  # a grey that is clear stands there as in the file, but for 8 bits not as pixels are given
+        depth = _depth(path)  # Pillow brings pixels of fewer bits to 8, but not the grey that is clear
         return clear * (255 // (2**depth - 1) if depth < 8 else 1) not in np.asarray(image)
     return bool(np.asarray(image.convert("RGBA"))[..., 3].min() == 255)
 

@@ -202,8 +202,8 @@ def _check_array(argument: str, value: object) -> None:
     fix = "use NumPy's asarray, of a tensor after .cpu()"
     plain = isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray)
     require_kind(plain, argument, "be an array", type(value).__name__, fix)
-    kind = getattr(value, "dtype", np.dtype(float))
-    require_kind(kind.kind in "biuf", argument, "be of real numbers", kind, "convert it")
+    assert isinstance(value, np.ndarray)
+    require_kind(value.dtype.kind in "biuf", argument, "be of real numbers", value.dtype, "convert it")
 
 
 def _check(states: np.ndarray, truth: np.ndarray, name: str, penalty: float | None) -> None:

@@ -217,8 +217,10 @@ def _scene_shown(film: Path, still: Path) -> Shown:
 
 
 def _commands(run: FoundRun, made: str | None, data: Path | None, fingerprint: str = "") -> dict[str, str]:
-    """The commands that make the data shown, the run and its scores; of scores on that data, with data as it is named
-    here, where the run is named so.
+    """The commands that make the data shown, the run and its scores.
+
+    Args:
+        fingerprint: that of the data; commands for scores on it name it as is done here, where the run is named, too.
     """
     learned = bool(fingerprint) and data_record(run).get("sha256") == fingerprint
     found = {"the data" if learned else "the clips shown": made} if made else {}

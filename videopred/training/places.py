@@ -63,13 +63,13 @@ def check_free(out: Path, overwrite: bool) -> None:
     require_run(is_run, out)
     inside, fix = Path.cwd().is_relative_to(out.resolve()), "go to another folder first, as that one moves away"
     check.require(not (overwrite and inside), "--out", "be no folder that one is in, to be replaced", out, fix)
-    if not overwrite and _state(out) in ("running", "interrupted"):
+    if not overwrite and state_of(out) in ("running", "interrupted"):
         raise _unfinished(out, "a run that is not finished")
     check_path.absent("--out", out, overwrite, folder=True)
 
 
-def _state(run: Path) -> str | None:
-    """How a run has gone, as its record says; None if it does not."""
+def state_of(run: Path) -> str | None:
+    """How a run has gone, as its record says: running, interrupted, failed or finished; None if it does not say it."""
     with suppress(check.FaultyFileError):
         return read_record(run).get("state")
     return None
@@ -96,7 +96,7 @@ def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
     must, fix = "be no run itself, as --seeds makes runs in it", "choose another --out, or move the run away"
     check.require(not (out / SETTINGS).exists(), "--out", must, out, fix)
     several = (out / SUMMARY).exists()
-    if several and not overwrite and any(_state(run_of(out, seed)) != "finished" for seed in seeds_of(out)):
+    if several and not overwrite and any(state_of(run_of(out, seed)) != "finished" for seed in seeds_of(out)):
         raise _unfinished(out, "runs that are not all finished")
     for seed in seeds:
         check_free(run_of(out, seed), overwrite)

@@ -25,6 +25,7 @@ from videopred.run_files import RECORD, SETTINGS
 from videopred.run_record import read_record, updates_saved
 from videopred.settings import TrainingConfig
 from videopred.systems import replace, shell_quoted
+from videopred.training.places import state_of
 
 PREVIOUS = "previous.ckpt"
 
@@ -58,7 +59,7 @@ def read_settings(run: Path) -> tuple[RunConfig, dict[str, Any]]:
 
 def is_finished(run: Path) -> bool:
     """Whether a run has nothing left to learn, as its record says."""
-    return _record(run).get("state") == "finished"
+    return state_of(run) == "finished"
 
 
 def _record(run: Path) -> dict[str, Any]:

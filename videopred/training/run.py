@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from videopred import check, check_path
 from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, take_checkpoint
 from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
-from videopred.device import device_name, pick_device, seeded_devices
+from videopred.device import device_name, pick_device, seeded_devices, usual_numbers
 from videopred.interrupt import stop_if_lost
 from videopred.models import build
 from videopred.models.settings import PredictorConfig
@@ -40,16 +40,15 @@ def _as_usual() -> Iterator[None]:
     """Within it, and in what it decorates, torch makes numbers of 32 bits on the CPU and keeps gradients, also in
     inference mode and autocast, and no other thread trains; behind it, all is as the caller had it, with the random
     streams that were in use."""
-    moved = torch.get_default_device().type != "cpu"  # else not at the price of a look at every call of torch's
-    with _ONE_AT_A_TIME, torch.random.fork_rng(seeded_devices()), torch.device("cpu") if moved else nullcontext():
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float32)
-        try:
-            # Lightning would leave these as they are.
-            with torch.inference_mode(False), torch.enable_grad(), _without_autocast():
-                yield
-        finally:
-            torch.set_default_dtype(before)
+    with (
+        _ONE_AT_A_TIME,
+        torch.random.fork_rng(seeded_devices()),
+        usual_numbers(),
+        torch.inference_mode(False),  # this and the next two, Lightning would leave as they are
+        torch.enable_grad(),
+        _without_autocast(),
+    ):
+        yield
 
 
 @contextmanager
