@@ -241,6 +241,10 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
             "reference must be clips that are open, got a.h5; give videopred.open_dataset('a.h5')",
         ),
         (
+            lambda model, clips: videopred.evaluate(model, clips, context=3, horizon=2, reference=3),
+            "reference must be clips that are open, got 3; open them with videopred.open_dataset(…)",
+        ),
+        (
             lambda *_: videopred.train(3),
             "DATA must be a path, got 3, of class int; give that of a file or folder of clips or of a recipe's JSON",
         ),

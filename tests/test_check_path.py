@@ -43,6 +43,26 @@ def test_what_is_new_is_in_a_folder_that_takes_it(tmp_path, monkeypatch):
         check_path.absent("--out", tmp_path / "a.h5", False)
 
 
+def test_a_link_to_itself_leads_to_no_traceback(tmp_path):
+    """As `resolve` of Python 3.11 has it."""
+    (tmp_path / "a.h5").symlink_to("a.h5")
+    assert check_path.absent("--out", tmp_path / "a.h5", False) == tmp_path / "a.h5"
+
+
+def test_a_checkpoint_is_told_by_where_it_is(tmp_path, monkeypatch):
+    (tmp_path / "gru/checkpoints").mkdir(parents=True)
+    (tmp_path / "gru/checkpoints/last.ckpt").touch()
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links/mine.ckpt").symlink_to("../gru/checkpoints/last.ckpt")
+    monkeypatch.chdir(tmp_path)
+    for path, run in (("gru/checkpoints/last.ckpt", "gru"), ("links/mine.ckpt", tmp_path / "gru")):
+        with pytest.raises(FileNotFoundError, match=f"`videopred export {run} --checkpoint last`, and give that"):
+            check_path.run_folder(Path(path))
+    monkeypatch.chdir("gru/checkpoints")
+    with pytest.raises(FileNotFoundError, match=f"`videopred export {tmp_path / 'gru'} --checkpoint last`, and give"):
+        check_path.run_folder(Path("last.ckpt"))
+
+
 def test_a_file_or_folder_must_be_there(tmp_path):
     assert check_path.existing("--data", tmp_path) == tmp_path
     with pytest.raises(

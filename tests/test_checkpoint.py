@@ -130,6 +130,15 @@ def test_a_checkpoint_of_another_program_is_one_clear_line(tmp_path, content):
         load_run(tmp_path)
 
 
+@pytest.mark.parametrize("weights", [None, [1, 2], {3: torch.zeros(2)}])
+def test_weights_without_names_are_one_clear_line(tmp_path, weights):
+    write_run(tmp_path, config_of())
+    path = tmp_path / "checkpoints" / "best.ckpt"
+    torch.save(torch.load(path) | {"state_dict": weights}, path)
+    with pytest.raises(FaultyFileError, match=r"^RUN must have weights by name in its checkpoint, got something else"):
+        load_run(tmp_path)
+
+
 @pytest.mark.parametrize("key", ["state_dict", "global_step"])
 def test_a_checkpoint_without_weights_or_updates_is_one_clear_line(tmp_path, key):
     write_run(tmp_path, config_of())

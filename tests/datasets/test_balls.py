@@ -100,6 +100,12 @@ def test_white_balls_have_no_color_to_tell():
     assert "color" not in clip.objects
 
 
+@pytest.mark.parametrize("edges", ["hard", "smooth", "sutskever"])
+def test_who_has_numpy_raise_may_make_clips(edges):
+    with np.errstate(all="raise"):
+        assert clips_of(2, edges=edges)[0].frames.any()
+
+
 @pytest.mark.parametrize("edges", ["smooth", "sutskever"])
 def test_soft_edges_change_the_frames_alone(edges):
     for hard, soft in zip(clips_of(), clips_of(edges=edges), strict=True):

@@ -67,7 +67,12 @@ def test_numbers_may_be_numpys(tmp_path, shards):
     made = []
     for kind in (int, np.int64):
         request = {"seed": kind(5), "shards": kind(shards), "recipe": SMALL, "out": tmp_path / kind.__name__ / "made"}
-        path = generate("balls4", {"train": kind(3), "test": kind(2)}, **request, workers=kind(1))
+        path = generate(
+            np.str_("balls4") if kind is np.int64 else "balls4",
+            {"train": kind(3), "test": kind(2)},
+            **request,
+            workers=kind(1),
+        )
         made.append([file.read_bytes() for file in sorted(path.parent.rglob("*.h5"))])
     assert made[0] == made[1]
 

@@ -176,6 +176,9 @@ def test_objects_are_put_from_left_to_right():
             ValueError,
             r"places must have the axes .* got shape \(10, 7, 2, 3\); give what a data",
         ),
+        (1j * draw(B, T, N, 2), None, TypeError, "places must be of real numbers, got complex128; convert it"),
+        (draw(B, T, N, 2).astype(object), None, TypeError, "places must be of real numbers, got object; convert it"),
+        (np.ma.array(draw(B, T, N, 2)), None, TypeError, "places must be an array, got MaskedArray; use NumPy's"),
         (draw(B, T, N, 2), torch.zeros(B, T, N, 2), TypeError, "values must be an array, got Tensor; use NumPy's"),
         (
             draw(B, T, N, 2),

@@ -22,7 +22,7 @@ from videopred.export import export_run, gather
 from videopred.files import write_json
 from videopred.models import CORES
 from videopred.training.folder import RunFolder
-from videopred.weights import read_export
+from videopred.weights import export_bytes, read_export
 
 RECORD = {
     "command": "videopred train /home/me/d.h5 --core.units 6 --out=/tmp/run --init-from ../first "
@@ -174,6 +174,21 @@ def test_a_run_from_within_its_data_has_the_name_of_these_in_its_command(tmp_pat
     words = training_words(told, data.path, "here")
     assert words is not None
     assert " ".join(words).startswith(f"train {flag}here --out")
+
+
+def test_of_several_seeds_the_folder_around_them_is_named(tmp_path):
+    run = tmp_path / "sw" / "seed-1"
+    write_run(run, config_of("rims"))
+    write_json(run / "run.json", RECORD | {"command": "videopred train b.h5 --out . --seeds 0,1"})
+    assert gather(run, half=False).record["command"] == "videopred train b.h5 --out sw --seeds 0,1"
+
+
+def test_a_record_of_other_kinds_is_one_clear_line(run):
+    path = export_run(run)
+    export = read_export(path)
+    path.write_bytes(export_bytes(export._replace(record=export.record | {"updates": "x"})))
+    with pytest.raises(FaultyFileError, match=r"run\.safetensors must hold the record of a run, got updates 'x'; "):
+        read_export(path)
 
 
 @pytest.mark.parametrize("typed", ["seed-1", ".", "../seed-1"])
