@@ -11,6 +11,7 @@ from tiny_runs import tiny_data
 
 from videopred.check import FaultyFileError
 from videopred.datasets.clip_file import ClipFile
+from videopred.datasets.linked_arrays import every_array
 
 FRAMES = GREY.swapaxes(0, 1)
 """(T, B, H, W, C), as data files keep them."""
@@ -95,6 +96,21 @@ def test_a_link_in_the_place_of_contacts_is_refused(place):
         linked(file, "test/contacts", FRAMES)
     with pytest.raises(ValueError, match=refused("DATA", "test/contacts", path)):
         ClipFile(path)
+
+
+class Damaged(dict):
+    """A group in which nothing can be opened, though no link is in the way."""
+
+    def get(self, name, getlink):
+        return h5py.HardLink()
+
+    def __getitem__(self, name):
+        raise KeyError("unable to open object")
+
+
+def test_what_cannot_be_opened_is_not_passed_over():
+    with pytest.raises(KeyError, match="unable to open object"):
+        list(every_array(Damaged(a=1)))
 
 
 def test_links_to_other_files_under_names_that_nobody_knows_are_passed_over(place):
