@@ -14,6 +14,11 @@ GREY = CHANCE.integers(0, 256, (B, T, H, W, 1), np.uint8)
 COLOR = CHANCE.integers(0, 256, (B, T, H, W, 3), np.uint8)
 
 
+def noise(*shape: int, dtype: type = np.uint8) -> np.ndarray:
+    """Drawn levels, the same for the same shape."""
+    return np.random.default_rng(0).integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+
+
 def read(source: Path, part: str = "test", **config) -> tuple[np.ndarray, dict]:
     """All clips that a source gives, (B, T, H, W, C), and what was found out."""
     films = read_films(source, ImportConfig(part=part, **config))
