@@ -76,6 +76,12 @@ def test_a_path_in_a_misspelt_folder_is_that_and_not_one_like_it(folder):
     assert nearest_path(Path("model/two-gru.safetensors")) == "models/two-gru.safetensors"
 
 
+def test_no_file_in_a_misspelt_folder_is_offered_for_a_folder(folder):
+    Path("models/two-gru.h5").touch()
+    assert nearest_path(Path("model/two-gru.h5"), folder=True) != "models/two-gru.h5"
+    assert nearest_path(Path("model/two-gru"), folder=True) == "models/two-gru"
+
+
 def test_a_folder_is_offered_with_its_whole_path(folder):
     assert nearest_path(folder / "tow.h5") == str(folder / "two.h5")
 

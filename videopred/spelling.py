@@ -40,7 +40,7 @@ def nearest_path(path: Path, names: Iterable[str] = (), *, folder: bool = False)
         return str(made)
     if not path.parent.exists() and (above := nearest_path(path.parent, folder=True)):
         path = Path(above) / path.name
-        if path.exists():
+        if path.is_dir() or (path.exists() and not folder):
             return str(path)
     around = _around(path, "datasets") if path.suffix == ".h5" else _inside(path.parent)
     there = Path.is_dir if folder else Path.exists

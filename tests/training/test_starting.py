@@ -86,6 +86,12 @@ def set_aside(run: Path) -> Path:
     return hidden
 
 
+def test_a_name_that_is_too_long_to_be_set_aside_is_told_as_it_was_given(data, tmp_path, capsys):
+    out = tmp_path / ("a" * 250)
+    assert command(f"train {data} --batch-size 4 --updates 1 --out {out}") == 2
+    assert f"--out must have names of at most 221 bytes, got {str(out)[:150]}" in capsys.readouterr().err
+
+
 def test_a_command_brings_back_the_run_that_a_killed_one_had_set_aside(data, old, tmp_path, capfd):
     """Also that of one of several seeds."""
     before = weights(old)

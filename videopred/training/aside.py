@@ -1,5 +1,6 @@
 """A run that another is to replace waits aside, and comes back if that one has saved nothing. Light."""
 
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ def bring_back(out: Path) -> None:
     Raises:
         ValueError: another process trains there.
     """
-    if not aside(out).exists():
+    if not os.path.lexists(aside(out)):  # which knows no name that is too long
         return
     lock = FolderLock(out)
     try:
