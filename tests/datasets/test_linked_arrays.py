@@ -113,6 +113,20 @@ def test_what_cannot_be_opened_is_not_passed_over():
         list(every_array(Damaged(a=1)))
 
 
+def test_groups_that_lead_to_those_far_above_and_to_one_another_have_an_end(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["a/b/films"] = FRAMES
+        file["a/b/up"] = file["/"]
+        assert [name for name, _ in every_array(file)] == ["a/b/films"]
+        groups = [file.create_group(f"g{number}") for number in range(9)]
+        for group in groups:
+            for other in groups:
+                group[f"to_{other.name[1:]}"] = h5py.SoftLink(other.name)
+        groups[0]["to_films"] = h5py.SoftLink("/a/b/films")
+        ways = {f"{group.name[1:]}/to_g0/to_films" for group in groups[1:]}
+        assert {name for name, _ in every_array(file)} == {"a/b/films", "g0/to_films"} | ways
+
+
 def test_links_to_other_files_under_names_that_nobody_knows_are_passed_over(place):
     """Beside what is known, or what is its own."""
     with h5py.File(place / "x.h5", "w") as file:

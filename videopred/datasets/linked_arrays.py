@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     import h5py
 
 
-def every_array(group: "h5py.Group", *around: "h5py.Group", above: str = "") -> "Iterator[tuple[str, h5py.Dataset]]":
+def every_array(
+    group: "h5py.Group", *around: "h5py.Group", above: str = "", linked: bool = False
+) -> "Iterator[tuple[str, h5py.Dataset]]":
     """The arrays in a group and the groups in it, under each of their names, also where links lead to them.
 
-    `visititems` of h5py follows no soft link, and finds each array under one of its names.
+    `visititems` of h5py follows no soft link, and finds each array under one of its names. Below a group that a link
+    led to, no link to another is followed: of groups that all lead to one another, no end of the ways would be seen.
     """
     for name in group:
         is_link = hasattr(group.get(name, getlink=True), "path")  # which may lead nowhere
@@ -27,8 +30,8 @@ def every_array(group: "h5py.Group", *around: "h5py.Group", above: str = "") -> 
             continue
         if hasattr(item, "shape"):
             yield f"{above}{name}", item
-        elif hasattr(item, "keys") and item not in (group, *around):
-            yield from every_array(item, group, *around, above=f"{above}{name}/")
+        elif hasattr(item, "keys") and not (linked and is_link) and item not in (group, *around):
+            yield from every_array(item, group, *around, above=f"{above}{name}/", linked=linked or is_link)
 
 
 def own_array(argument: str, file: "h5py.File", name: str) -> "h5py.Dataset":
