@@ -1,5 +1,6 @@
 """Metrics from elsewhere: named by MODULE:CLASS, refused where they are none, kept with their scores."""
 
+import pickle
 import re
 import sys
 from pathlib import Path
@@ -227,6 +228,7 @@ def test_it_is_scored_by_its_address_with_its_settings_and_is_there_again_from_a
     again = load_scores(place / "kept")
     assert again.table() == scores.table()
     assert "power  to the power of 3.0" in again.table()
+    assert pickle.loads(pickle.dumps(scores)).table() == scores.table()  # as they come from another process
 
 
 def test_settings_are_read_only_of_what_has_them():

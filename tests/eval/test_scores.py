@@ -117,6 +117,11 @@ def test_stars_and_intervals_of_the_first_steps_are_of_these_alone(scores):
     assert [line.rstrip().endswith("*") for line in lines[whole + 1 : whole + 4]] == [False, True, False]
 
 
+def test_the_values_that_a_table_is_of_cannot_be_changed(scores):
+    with pytest.raises(ValueError, match="read-only"):
+        scores.values["model"]["bce"] *= 100
+
+
 def test_one_clip_has_no_interval():
     one = made_up(clips=1)
     assert one.interval("blank", "bce") is None

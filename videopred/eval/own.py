@@ -10,6 +10,7 @@ from typing import Any
 
 from videopred import check
 from videopred.addresses import find_own
+from videopred.eval import make_metric
 from videopred.eval.metric import Metric, naming
 from videopred.settings import Settings
 
@@ -41,7 +42,13 @@ def own_metric(address: str) -> Any:
     fix = "derive it from videopred.settings.Settings"
     check.require(fits, f"{argument}: settings", "be a class of settings", kind, fix)
     kind.check_defaults(f"{argument}: settings")
-    return type(found.__name__, (found,), {"name": address, "settings": kind, "__module__": found.__module__})
+    named = {"name": address, "settings": kind, "__module__": found.__module__, "__reduce__": _made_again}
+    return type(found.__name__, (found,), named)
+
+
+def _made_again(metric: Metric) -> tuple[Any, ...]:
+    """How a metric is pickled: its class is made anew at each use of the address, so that no name leads to it."""
+    return make_metric, (metric.name, metric.config)
 
 
 def made_own(kind: type[Metric], config: Settings) -> Metric:

@@ -94,11 +94,14 @@ class Scores:
 
     @cached_property
     def values(self) -> dict[str, dict[str, np.ndarray]]:
-        """row -> column -> (horizon,) float64."""
-        return {
+        """row -> column -> (horizon,) float64, which cannot be changed."""
+        values = {
             row: {name: reduce(self.metrics[name], measured) for name, measured in of_row.items()}
             for row, of_row in self.measurements.items()
         }
+        for steps in (steps for of_row in values.values() for steps in of_row.values()):
+            steps.setflags(write=False)  # they are kept, for all that is said of the scores
+        return values
 
     @cached_property
     def drawn(self) -> dict[str, dict[str, np.ndarray]] | None:
