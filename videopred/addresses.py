@@ -25,7 +25,7 @@ def find_own(argument: str, address: str) -> tuple[ModuleType, Any]:
         address: `module:name`.
 
     Raises:
-        ValueError: there is no such module, or it cannot be imported.
+        ValueError: there is no such module, it cannot be imported, or the program that asks does not define the name.
     """
     name, _, attribute = address.partition(":")
     if "" not in sys.path:  # only now: libraries that try to import what may be missing would find the user's files
@@ -39,4 +39,8 @@ def find_own(argument: str, address: str) -> tuple[ModuleType, Any]:
             fix = f"did you mean {name.removesuffix('.py')}:{attribute}?" if name.endswith(".py") else fix
         raise ValueError(check.complaint(argument, "be importable", error_told(error), fix)) from error
     note_own(module)
+    if name == "__main__" and not hasattr(module, attribute):
+        must = "be defined in the program or notebook that uses it"
+        fix = "define it first, or move it into a file of its own, where every program finds it"
+        raise ValueError(check.complaint(argument, must, "nothing of that name in this program", fix))
     return module, getattr(module, attribute, None)

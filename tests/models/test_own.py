@@ -79,6 +79,12 @@ def test_a_run_is_loaded_again_and_says_so_when_the_module_is_gone(place, capsys
     assert message in capsys.readouterr().err
 
 
+def test_one_that_only_another_program_defines_is_told_as_that(place):
+    message = "core __main__:Leaky must be defined in the program or notebook that uses it, got nothing of that name"
+    with pytest.raises(ValueError, match=f"^{message}"):
+        own_class("__main__:Leaky")
+
+
 def test_its_seeds_are_called_after_its_class(place, capsys):
     (place / "sown.py").write_text(MINE)
     data = tiny_data(place)
