@@ -1,6 +1,7 @@
 """Files of experiments that somebody spoilt: each is refused in one line that names the key as it stands there."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -102,16 +103,15 @@ def test_a_flag_beside_a_file_is_told_as_a_flag(content, capfd):
         ('{"summary": "half', "Unterminated string starting at: line 1 column 13"),
         ('{"data": "a", "data": "b"}', "'data' twice in one object"),
         ('{"model": {"core": {"units": 3, "units": 3}}}', "'units' twice in one object"),
-        ("[" * 100_000, "maximum recursion depth exceeded"),
+        ("[" * 100_000, "(maximum recursion depth exceeded|Stack overflow)"),  # as older and newer Pythons say
         ('"Bälle"'.encode("latin1"), "'utf-8' codec can't decode byte 0xe4"),
     ],
 )
 def test_what_is_no_json_is_told_to_be_none(text, got, tmp_path):
     path = tmp_path / "my.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(FaultyFileError) as caught:
+    with pytest.raises(FaultyFileError, match=rf"^{re.escape(str(path))} must be JSON, got {got}") as caught:
         ask(str(path), None)
-    assert str(caught.value).startswith(f"{path} must be JSON, got {got}")
     assert str(caught.value).endswith(
         "; mend it there, or write another with `videopred train rims-balls4 --write my.json`"
     )

@@ -139,6 +139,13 @@ def test_more_loaders_than_processors_are_told_in_one_line(data, tmp_path, monke
     assert not [warning for warning in recwarn if "DataLoader" in str(warning.message)]
 
 
+class Broken(FilmDataset):
+    """Of a name, as processes get it that do not begin as copies of this one."""
+
+    def __getitem__(self, item: int) -> None:
+        raise ValueError("a bug")
+
+
 def test_what_a_loader_complains_of_is_told_in_one_line(data, tmp_path, monkeypatch):
     """Without all that torch says of where in its process that was. An error that is no complaint is told whole."""
     file, load = shutil.copy(data, tmp_path), Batches.train_dataloader
@@ -158,10 +165,12 @@ def test_what_a_loader_complains_of_is_told_in_one_line(data, tmp_path, monkeypa
         assert process.exitcode == 0
     monkeypatch.undo()
 
-    def broken(self: FilmDataset, item: int) -> None:
-        raise ValueError("a bug")
+    def breaking(self: Batches) -> object:
+        loader = load(self)
+        loader.dataset.__class__ = Broken
+        return loader
 
-    monkeypatch.setattr(FilmDataset, "__getitem__", broken)
+    monkeypatch.setattr(Batches, "train_dataloader", breaking)
     with pytest.raises(
         ValueError, match=r"^Caught ValueError in DataLoader worker process 0\.\n(.*\n)*ValueError: a bug"
     ):

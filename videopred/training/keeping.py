@@ -126,4 +126,4 @@ class AtomicIO(TorchCheckpointIO):
         content = BytesIO()  # to a full disk, torch says less than Python does
         torch.save(checkpoint, content)
         with whole_file(Path(path)) as partial:
-            partial.write_bytes(content.getbuffer())
+            partial.write_bytes(content.getvalue())
