@@ -272,8 +272,8 @@ def _command_and_its_words(argv: list[str]) -> tuple[str, list[str]]:
         return check.one_of("COMMAND", two_words, longer), argv[2:]
     must, fix = f"be one of {', '.join(COMMANDS)}", f"`videopred list {argv[0]}` shows them"
     check.require(argv[0] not in get_args(start.Shelf), "COMMAND", must, argv[0], fix)
-    if argv[0] not in COMMANDS and (meant := meant_command(argv[0])):
-        raise ValueError(check.complaint("COMMAND", must, argv[0], f"did you mean {meant}?"))
+    meant = meant_command(argv[0])
+    check.require(meant is None, "COMMAND", must, argv[0], f"did you mean {meant}?")
     return check.one_of("COMMAND", argv[0], COMMANDS), argv[1:]
 
 

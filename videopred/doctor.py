@@ -178,10 +178,9 @@ def _optional_parts() -> dict[str, str]:
     rows["weights of LPIPS"] = _weights_of_lpips()
     usual, how_to_get = compiler()
     name = os.environ.get("CXX", usual)
-    serves = "for `train --compile inductor`"
-    lacking = "missing" if shutil.which(name) is None else "does not run"
-    works = lacking != "missing" and can_run(name)
-    rows["C++ compiler"] = f"found, {serves}" if works else f"{lacking}, {serves}: {how_to_get}"
+    there, serves = shutil.which(name) is not None, "for `train --compile inductor`"
+    lacking = f"{'does not run' if there else 'missing'}, {serves}: {how_to_get}"
+    rows["C++ compiler"] = f"found, {serves}" if there and can_run(name) else lacking
     return rows
 
 

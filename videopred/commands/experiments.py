@@ -12,8 +12,7 @@ from videopred.datasets.advice import kept_clips
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask_by_name
 from videopred.experiments.settings import ExperimentConfig
-from videopred.run_files import SUMMARY
-from videopred.training.places import run_of, seeds_of
+from videopred.training.places import first_of
 
 if TYPE_CHECKING:
     from videopred.checkpoint import ExperimentRecord
@@ -95,7 +94,7 @@ def next_command(folder: Path, asked: Asked | None = None) -> Words | None:
     from videopred.checkpoint import BEST, LAST
     from videopred.training.resuming import read_settings
 
-    run = run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder
+    run = first_of(folder)
     config, _ = read_settings(run)
     if not any((run / "checkpoints" / name).is_file() for name in (BEST, LAST)):
         return None

@@ -9,7 +9,7 @@ from videopred import check, check_path
 from videopred.datasets import open_dataset
 from videopred.files import read_json
 from videopred.run_files import SETTINGS, SUMMARY, data_name, is_seed_folder, run_name
-from videopred.training.places import run_of, seeds_of, to_replace
+from videopred.training.places import runs_of, to_replace
 from videopred.typed_commands import resume_command
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
         if not (run / SUMMARY).is_file():
             found.append(check_path.run_folder(run))
             continue
-        of_seeds = [run_of(run, seed) for seed in seeds_of(run)]
+        of_seeds = runs_of(run)
         missing = [path.name for path in of_seeds if not (path / SETTINGS).is_file()]
         fix = f"`{resume_command(run)}` trains it, or give those that are there"
         must = "hold a run from each of its seeds"

@@ -68,7 +68,7 @@ def render(
     made = render(
         {name: load_run(run, device) for name, run in models.items()},
         asked.file,
-        clips=choice if chosen is None else chosen,
+        clips=choice,
         part=part,
         context=asked.context,
         horizon=asked.horizon,

@@ -25,16 +25,7 @@ from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchCon
 from videopred.spelling import nearest_path
 from videopred.systems import shell_quoted
 from videopred.training.aside import bring_back, bring_back_seeds
-from videopred.training.places import (
-    check_free,
-    check_room,
-    first_of,
-    run_of,
-    seeds_of,
-    spread,
-    to_replace,
-    usual_folder,
-)
+from videopred.training.places import check_free, check_room, first_of, runs_of, spread, to_replace, usual_folder
 from videopred.typed_commands import typed_command
 
 if TYPE_CHECKING:
@@ -153,7 +144,7 @@ def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     from videopred.training.resuming import check_same, is_finished, read_settings
 
     several = (run / SUMMARY).is_file()
-    usual, _ = read_settings(first_of(run) if several else run)
+    usual, _ = read_settings(first_of(run))
     if several:  # of which the first brings the settings that are not given
         seed = learning.training.seed
         must, fix = "be left out with runs from several seeds, as each keeps its own", "leave it out"
@@ -162,8 +153,7 @@ def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     from videopred.training.run import resume
     from videopred.training.seeds import resume_seeds
 
-    runs = [run_of(run, seed) for seed in seeds_of(run)] if several else [run]
-    unfinished = not all(map(is_finished, runs)) or (several and bool(to_replace(run)))
+    unfinished = not all(map(is_finished, runs_of(run))) or (several and bool(to_replace(run)))
     go_on = resume_seeds if several else resume
     go_on(run, data=data, progress=True, **learning._asdict())
     return unfinished
@@ -206,8 +196,7 @@ def _prepare(
         from videopred.training.run import check_fits
 
         check_fits(missing, init_from=init_from, **learning._asdict())
-    record = experiments.record_of(asked, run)
-    return experiments.clips_of(asked, run, given), record
+    return experiments.clips_of(asked, run, given), experiments.record_of(asked, run)
 
 
 def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | None, json_: bool) -> None:
@@ -252,8 +241,7 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
 def _check_no_seed(out: Path) -> None:
     """Refuse the place of one of several seeds, which are trained alike and summed up together."""
     place = out.resolve()
-    is_one = is_seed_folder(place.name) and (place.parent / SUMMARY).is_file()
-    among = is_one and place in [run_of(place.parent, seed) for seed in seeds_of(place.parent)]
+    among = is_seed_folder(place.name) and place in runs_of(place.parent)
     around = place.parent if out.is_symlink() else named_path(out).parent
     again = f"delete it and give --resume {shell_quoted([str(around)])}"
     fix = f"choose another --out; to train that seed again, {again}"
@@ -323,20 +311,20 @@ def _say_trained(
 
     if not is_first():
         return
-    if not json_:
-        from videopred.training import profiling
-        from videopred.training.resuming import read_settings
-
-        runs = [folder]
-        if (folder / SUMMARY).is_file():
-            runs = [run_of(folder, seed) for seed in seeds_of(folder)]
-            print(spread(folder))
-        if watch.profile and wrote:
-            for run in runs:
-                if read_settings(run)[0].watch.profile:  # not so where it was finished before
-                    print(f"{run}: {profiling.table(run)}")
-    if wrote or json_:
+    if json_:
         terminal.print_files([folder], json_)
-    following = None if json_ else experiments.next_command(folder, asked)
+        return
+    from videopred.training import profiling
+    from videopred.training.resuming import read_settings
+
+    if (folder / SUMMARY).is_file():
+        print(spread(folder))
+    if watch.profile and wrote:
+        for run in runs_of(folder):
+            if read_settings(run)[0].watch.profile:  # not so where it was finished before
+                print(f"{run}: {profiling.table(run)}")
+    if wrote:
+        terminal.print_files([folder], json_)
+    following = experiments.next_command(folder, asked)
     if following is not None:
         terminal.print_next(following)

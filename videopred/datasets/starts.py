@@ -65,8 +65,7 @@ def _draw_places(recipe: BallsConfig, radius: np.ndarray, sources: list[np.rando
     centres[:, : len(recipe.fixed)] = np.reshape(recipe.fixed, (-1, 2)).T[..., None] * recipe.px_per_unit
     left = np.arange(len(sources))
     for _ in range(_TRIES_PER_CLIP):
-        placed, found = _try_places(recipe, centres[..., left], radius[left], [sources[s] for s in left])
-        centres[..., left] = placed
+        centres[..., left], found = _try_places(recipe, centres[..., left], radius[left], [sources[s] for s in left])
         left = left[~found]
         if not len(left):
             return centres.T  # (B, N, 2)

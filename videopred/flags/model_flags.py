@@ -16,7 +16,7 @@ from videopred.models import CODECS, CORES, DECODERS, core_config, name_of_core,
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
-from videopred.run_files import EXPORT, SETTINGS, SUMMARY
+from videopred.run_files import EXPORT, SETTINGS
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.training.places import first_of
 
@@ -90,9 +90,7 @@ def _saved(run: Path) -> dict[str, Any]:
         from videopred.weights import read_header
 
         return read_header(run)[0]
-    if (run / SUMMARY).is_file():
-        run = first_of(run)
-    return json.loads((run / SETTINGS).read_text(encoding="utf-8"))
+    return json.loads((first_of(run) / SETTINGS).read_text(encoding="utf-8"))
 
 
 def _settings_of_experiment(words: Sequence[str]) -> dict[str, Any]:

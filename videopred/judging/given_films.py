@@ -13,6 +13,7 @@ from videopred import check, check_path
 from videopred.amounts import number_told
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.fingerprint import hash_files
+from videopred.frames import to_frames
 from videopred.judging.given_files import holds_array, read_samples, rollout_made
 from videopred.run_files import data_name, named_path
 
@@ -158,7 +159,7 @@ class GivenFilms:
         check.require(least >= low and most <= high, self.flag, must, got, fix)
         exact = np.float64 if raw.dtype == np.float64 else np.float32
         values = ((raw.astype(np.float64) - low) / (high - low)).astype(exact)
-        return torch.from_numpy(np.ascontiguousarray(values.transpose(0, 3, 1, 2)))
+        return torch.from_numpy(values.transpose(0, 3, 1, 2))
 
     def _raw(self, index: int, sample: int = 0) -> np.ndarray:
         """A clip as it is kept: (T, H, W, C)."""
@@ -195,7 +196,7 @@ class GivenTruth(ClipSource):
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
         """Rounded to 256 levels; `given.read` has the exact numbers."""
         self.check_clips(part, start, stop)
-        return self.given.read(start, stop).mul(255).round().to(torch.uint8).movedim(2, -1).numpy()
+        return to_frames(self.given.read(start, stop))
 
     def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
         raise ValueError(check.complaint("the truth", "be known of the films", name, "give a data file as truth"))

@@ -123,8 +123,7 @@ class RIMsConfig(ModularSettings, _Sizes):
 
     @property
     def attends(self) -> bool:
-        alone = self.reads != "map" and not self.null_slot
-        return self.competition == "modules" or (self.input_attention and not alone)
+        return self.input_attention and (self.null_slot or self.reads == "map")
 
     @property
     def unused(self) -> dict[str, str]:

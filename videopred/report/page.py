@@ -230,7 +230,7 @@ def _tables_of(runs: Mapping[str, str | None], files: Sequence[ScoreFile]) -> Co
     """
     tables: dict[str, Scores] = {}
     each: dict[str, Scores] = {}
-    left = dict(runs)
+    left = runs
     while left:
         first = next(iter(left))
         holding = [file for file in files if first in file.rows_of(left)]

@@ -46,8 +46,8 @@ class FolderLock:
         lock = folder / LOCK
         if lock.exists() and any(samestat(fstat(file.fileno()), lock.stat()) for file in self._held):
             return  # a second lock on it would be another's on some systems
-        resumes, copied = argument == "--resume", "copy it to where you can write, and name the copy"
-        with told_of(self._run, "folder", argument, copied if resumes else "choose another place"):
+        fix = "copy it to where you can write, and name the copy" if argument == "--resume" else "choose another place"
+        with told_of(self._run, "folder", argument, fix):
             file = lock.open("ab")
         self._held.append(file)
         if not take_lock(file):

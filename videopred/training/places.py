@@ -118,6 +118,11 @@ def seeds_of(out: Path) -> list[int]:
     return _noted(out)[0]
 
 
+def runs_of(out: Path) -> list[Path]:
+    """The runs at a path: those from several seeds, of which some may not be there, or the one that it is itself."""
+    return [run_of(out, seed) for seed in seeds_of(out)] if (out / SUMMARY).is_file() else [out]
+
+
 def _noted(out: Path) -> tuple[list[int], dict[str, str]]:
     """What a summary notes: the seeds, and which runs that were there were to be replaced, see `noted_to_replace`."""
     try:
@@ -163,8 +168,8 @@ def to_replace(out: Path) -> list[int]:
 
 
 def first_of(out: Path) -> Path:
-    """The run from the first of several seeds that is there, whose settings hold for all; the first if none is."""
-    runs = [run_of(out, seed) for seed in seeds_of(out)]
+    """The first of the runs at a path that is there, whose settings hold for all; the first if none is."""
+    runs = runs_of(out)
     return next((run for run in runs if (run / SETTINGS).is_file()), runs[0])
 
 
