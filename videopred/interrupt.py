@@ -34,7 +34,6 @@ class HeldInterrupt:
         self.asked, self.heard, self._urgent = False, "", urgent
         self._left = (None, signal.SIG_IGN) if unignored else (None,)
         self._at_first = {"hold": self._hear, "raise": self._raise, "system": signal.SIG_DFL}[at_first]
-        self._signals = (signal.SIGINT, *stop_signals())
 
     def stop_if_asked(self) -> None:
         """Raise KeyboardInterrupt if somebody asked to stop."""
@@ -46,22 +45,20 @@ class HeldInterrupt:
         self._handle(self._hear)
 
     def __enter__(self) -> "HeldInterrupt":
-        self._listens = threading.current_thread() is threading.main_thread()
-        handlers = {number: signal.getsignal(number) for number in self._signals}
+        listens = threading.current_thread() is threading.main_thread()
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *stop_signals()) if listens}
         # None is not Python's, as of a program that Python runs in, and cannot be put back.
         self._before = {number: handler for number, handler in handlers.items() if handler not in self._left}
         self._handle(self._at_first)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        if self._listens:
-            for number, handler in self._before.items():
-                signal.signal(number, handler)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _handle(self, handler: Any) -> None:
-        if self._listens:
-            for number in self._before:
-                signal.signal(number, handler)
+        for number in self._before:
+            signal.signal(number, handler)
 
     def _hear(self, number: int, frame: Any) -> None:
         if self.asked and self._urgent and number == signal.SIGINT:

@@ -6,9 +6,9 @@ import numpy as np
 
 from videopred import pictures
 from videopred.files import write_bytes
-from videopred.palette import OBJECT_COLORS
+from videopred.palette import OBJECT_COLORS, PAGE
 
-_PAGE, _MARGIN, _OUTLINE = 255, 14, 2
+_MARGIN, _OUTLINE = 14, 2
 
 
 def preview_gif(
@@ -31,7 +31,7 @@ def preview_gif(
     high, wide = height * scale, width * scale
     rows, columns = -(-clips // columns), min(clips, columns)
     size = (_MARGIN + rows * (high + _MARGIN), _MARGIN + columns * (wide + _MARGIN))
-    film = np.full((length, *size, 3), _PAGE, np.uint8)
+    film = np.full((length, *size, 3), PAGE, np.uint8)
     for clip, of_clip in enumerate(frames):
         row, column = divmod(clip, columns)
         top, left = _MARGIN + row * (high + _MARGIN), _MARGIN + column * (wide + _MARGIN)

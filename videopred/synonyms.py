@@ -83,9 +83,10 @@ def meant_flag(option: str, flags: Sequence[str]) -> str | None:
     """
     name = option.lstrip("-").replace("_", "-").lower()
     section, _, last = name.rpartition(".")
-    there = {flag.removeprefix("--"): flag for flag in flags}
+    there = [flag.removeprefix("--") for flag in flags]
     for here, names in _ELSEWHERE.items():
-        if last in names.split() and here.partition(" ")[0] in flags and section in ("", "training", _section(here)):
+        fits = section in ("", "training") or here.startswith(f"--{section}.")
+        if fits and last in names.split() and here.partition(" ")[0] in flags:
             return here
     if off := re.fullmatch(r"no-(\w+)\.(.+)", name):
         part, switch = off.groups()
@@ -94,7 +95,7 @@ def meant_flag(option: str, flags: Sequence[str]) -> str | None:
     tails += [flag for flag in there if flag.replace(".", "-") == name]
     beginnings = sorted((flag for flag in there if name.startswith(f"{flag}-")), key=len)
     near = tails[:1] or beginnings[-1:]
-    return there[near[0]] if near else None
+    return f"--{near[0]}" if near else None
 
 
 def meant_command(word: str) -> str | None:
@@ -110,8 +111,3 @@ def meant_setting(name: str, settings: Iterable[str]) -> str | None:
         if name.replace("_", "-").lower() in names.split() and setting in there:
             return there[setting]
     return None
-
-
-def _section(flag: str) -> str:
-    """What stands before the point in a flag, such as `core`."""
-    return flag.removeprefix("--").rpartition(".")[0]

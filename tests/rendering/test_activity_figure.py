@@ -20,7 +20,7 @@ def active(module: int | None = None) -> dict[str, np.ndarray]:
 
 def test_what_has_a_number_for_each_module_is_drawn():
     axes = {"active": "K", "input_attention": "heads K L", "layer0.top_down": "K", "phase": ""}
-    assert drawable(axes) == ["active", "layer0.top_down"]
+    assert drawable(axes.keys(), axes | {"gone": "K"}) == ["active", "layer0.top_down"]
 
 
 def test_the_step_that_led_to_the_first_imagined_frame_stands_right_of_the_line():

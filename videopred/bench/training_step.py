@@ -46,8 +46,7 @@ def training_step(predictor: nn.Module, film: Tensor, dtype: torch.dtype | None 
         film: on the predictor's device.
         dtype: autocast to it; None computes in float32.
     """
-    on_cuda = film.device.type == "cuda"
-    adam = torch.optim.Adam(predictor.parameters(), lr=1e-4, capturable=on_cuda)
+    adam = torch.optim.Adam(predictor.parameters(), lr=1e-4, capturable=film.is_cuda)
 
     def loss(logits: Tensor, truth: Tensor) -> Tensor:
         return functional.binary_cross_entropy_with_logits(logits.float(), truth)

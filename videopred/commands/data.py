@@ -93,10 +93,9 @@ def inspect(
     json_: Json = False,
 ) -> None:
     """Show what is in a data file."""
-    check.require(
-        preview is not None or not overwrite, "--overwrite", "come with --preview", "it alone", "leave it out"
-    )
-    if preview is not None:
+    if preview is None:
+        check.require(not overwrite, "--overwrite", "come with --preview", "it alone", "leave it out")
+    else:
         check.require(preview.suffix == ".gif", "--preview", "end in .gif", preview, "rename it")
         check_path.absent("--preview", preview, overwrite)
     from videopred.datasets.description import describe

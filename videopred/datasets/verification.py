@@ -73,11 +73,9 @@ def verify(data: ClipSource, *, sample: int = 32, mnist: Path | None = None, pro
     world = make_world(data.recipe, mnist) if data.recipe else None
     proved = {"whole": _prove_whole(shares, progress)}
     if world is None or data.seed is None:
-        return Verdict(
-            str(data.path),
-            proved | {"parts": _prove_apart(shares, None, 0, progress)},
-            {**dict.fromkeys(("recipe", "addresses", "masks"), _ORIGIN), **data.remarks},
-        )
+        proved["parts"] = _prove_apart(shares, None, 0, progress)
+        unknown = dict.fromkeys(("recipe", "addresses", "masks"), _ORIGIN)
+        return Verdict(str(data.path), proved, {**unknown, **data.remarks})
     proved["recipe"] = _prove_recipe(shares, world, data.seed, sample, progress)
     proved["addresses"] = _prove_addresses(shares, data.seed)
     proved["parts"] = _prove_apart(shares, world, data.seed, progress)
@@ -161,9 +159,8 @@ def _prove_addresses(shares: Sequence[_Share], seed: int) -> str:
             addresses = share.addresses[start:stop]
             words = [clip_seed(seed, share.part, index).generate_state(1, np.uint64)[0] for index in addresses]
             for name, expected in (("index", np.array(addresses)), ("seed", np.array(words))):
-                odd = np.flatnonzero(share.file.arrays.read(share.part, name, start, stop) != expected)
-                place = start + odd[0] if len(odd) else 0
-                _require(not len(odd), f"hold the {name} of each clip's address", f"another {name}", share, place)
+                for odd in np.flatnonzero(share.file.arrays.read(share.part, name, start, stop) != expected).tolist():
+                    _require(False, f"hold the {name} of each clip's address", f"another {name}", share, start + odd)
     total = sum(len(share.addresses) for share in shares)
     if total == 1:
         return "the clip is at its own address, with its own seed"
@@ -202,9 +199,8 @@ def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progr
 def _check_masks(frames: np.ndarray, share: _Share, start: int, stop: int) -> None:
     """Complain of a clip whose masks show an object where its frames (B, T, H, W, C) are dark."""
     masks = share.file.read(share.part, "groups", start, stop)
-    dark = np.flatnonzero(((frames.max(-1) == 0) & (masks > 0)).any((1, 2, 3)))
-    place = start + dark[0] if len(dark) else 0
-    _require(not len(dark), "hold masks of what is seen", "an object where all is dark", share, place)
+    for dark in np.flatnonzero(((frames.max(-1) == 0) & (masks > 0)).any((1, 2, 3))).tolist():
+        _require(False, "hold masks of what is seen", "an object where all is dark", share, start + dark)
 
 
 def _is_made(share: _Share, place: int, world: World, seed: int) -> bool:

@@ -89,18 +89,9 @@ def identities(predicted: Objects, true: Objects) -> Tensor:
     return chosen
 
 
-def in_true_order(values: Tensor, chosen: Tensor) -> Tensor:
-    """What is known of predicted objects, (B, T, M, …) float, in the order of the true ones they are: (B, T, N, …).
-
-    NaN for true objects without a predicted one.
-    """
-    if values.shape[2] == 0:
-        return values.new_full((*values.shape[:2], chosen.shape[1], *values.shape[3:]), torch.nan)
-    shape = (chosen.shape[0], 1, chosen.shape[1], *[1] * (values.dim() - 3))
-    place = chosen.view(shape).expand(-1, values.shape[1], -1, *values.shape[3:])
-    return torch.where(place == NOBODY, torch.nan, values.gather(2, place.clamp(min=0)))
-
-
 def followed(predicted: Objects, true: Objects) -> Tensor:
     """Places of the predicted objects in the order of the true ones they are: (B, 1 + T, N, 2), NaN where none is."""
-    return in_true_order(predicted.positions, identities(predicted, true))
+    places, chosen = predicted.positions, identities(predicted, true)[:, None, :, None]
+    if places.shape[2] == 0:
+        return places.new_full(true.positions.shape, torch.nan)
+    return torch.where(chosen == NOBODY, torch.nan, places.take_along_dim(chosen.clamp(min=0), 2))

@@ -68,7 +68,7 @@ class Intervention(Settings):
     def words(self) -> tuple[str, ...]:
         """What is done, as pictures say it: a few words for each change, such as without 2."""
         said = tuple(f"{flag} {' '.join(map(str, values))}" for flag, values in self.changes.items())
-        return (*said, f"from step {self.from_step}") if said and self.from_step > 1 else said
+        return (*said, f"from step {self.from_step}") if self.from_step > 1 else said
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:

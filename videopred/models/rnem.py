@@ -88,8 +88,9 @@ class UpsampleConv(nn.Conv2d):
     Padding follows TensorFlow's SAME for a 4×4 kernel: one pixel before, two behind.
     """
 
+    bias: Tensor
     fold: Tensor
-    kept: list[tuple[Tensor, Tensor | None]] | None = None
+    kept: list[tuple[Tensor, Tensor]] | None = None
     """Within `folded_once` what `folded` gives, once it is folded."""
 
     def __init__(self, channels: int, outputs: int):
@@ -114,11 +115,11 @@ class UpsampleConv(nn.Conv2d):
         pairs = phases.unflatten(3, (2, 2 * outputs)).transpose(2, 3)  # (N, H, row phase, W, column phase * outputs)
         return pairs.reshape(count, 2 * rows, 2 * columns, outputs).permute(0, 3, 1, 2)
 
-    def folded(self) -> tuple[Tensor, Tensor | None]:
+    def folded(self) -> tuple[Tensor, Tensor]:
         """The kernels of all phases, (4 outputs, channels, 3, 3), and their biases, (4 outputs,)."""
         folded = self.fold @ self.weight.flatten(2).transpose(1, 2)  # (outputs, phases * low taps, channels)
         kernels = folded.unflatten(1, (4, 3, 3)).transpose(0, 1).flatten(0, 1).permute(0, 3, 1, 2)
-        return kernels, None if self.bias is None else self.bias.repeat(4)
+        return kernels, self.bias.repeat(4)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """What modules did in a clip, as a figure: a band for each module, a cell for the frame that each step led to."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def drawable(axes: Mapping[str, str]) -> list[str]:
+def drawable(trace: Container[str], axes: Mapping[str, str]) -> list[str]:
     """The names in a trace that have one number for each module and step, given the axes of each after B and T."""
-    return [name for name, axis in axes.items() if axis == "K"]
+    return [name for name, axis in axes.items() if axis == "K" and name in trace]
 
 
 def first_modules(panels: Mapping[str, np.ndarray]) -> dict[str, int]:

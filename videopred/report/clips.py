@@ -90,8 +90,7 @@ class PredictedClips:
     ) -> None:
         self.part, self.chosen, self.context, self.horizon, self.rows = part, chosen, context, horizon, rows
         self._views = views_of(predictor, file, part, [one.clip for one in chosen], context, horizon)
-        there = drawable(predictor.core.trace_axes)
-        self._traces = [name for name in there if name in self._views[0].trace]
+        self._traces = drawable(self._views[0].trace, predictor.core.trace_axes)
 
     @property
     def possible_rows(self) -> set[str]:
@@ -102,8 +101,7 @@ class PredictedClips:
         """Films and strips of the clips in the largest of SIZES that fits into so many bytes; else in the smallest."""
         *larger, smallest = SIZES
         for size in larger:
-            shown = self._fitting(room, *size)
-            if shown:
+            if shown := self._fitting(room, *size):
                 return shown
         return [self._draw(place, *smallest) for place in range(len(self.chosen))]
 

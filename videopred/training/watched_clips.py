@@ -48,7 +48,7 @@ class WatchClips(Callback):
         rollout, truth = self._roll_out(predictor)
         pl_module.log_dict(collapse(rollout.trace, getattr(predictor.config.core, "schemata", 0)))
         if self.every and self.looks % self.every == self.every - 1:
-            names = [name for name in drawable(predictor.core.trace_axes) if name in rollout.trace]
+            names = drawable(rollout.trace, predictor.core.trace_axes)
             for logger in trainer.loggers:
                 if isinstance(logger, loggers.TensorBoardLogger) and trainer.is_global_zero:
                     self._draw(logger, rollout, truth, names, max(0, trainer.global_step - 1))
