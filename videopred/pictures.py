@@ -4,6 +4,7 @@ They are made in memory: of a file on a full disk, imageio would try again when 
 """
 
 import io
+import struct
 from importlib.util import find_spec
 from numbers import Integral
 
@@ -41,7 +42,7 @@ def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
     content = io.BytesIO()
     try:
         first.save(content, "GIF", save_all=True, append_images=others, duration=frame_ms, loop=0)
-    except OverflowError:
+    except (OverflowError, struct.error):  # as newer and older releases of Pillow say
         must = "show equal frames in a row, which are stored as one, for at most 655350 ms"
         raise ValueError(complaint("frame_ms", must, frame_ms, "give a shorter time, or fewer frames")) from None
     return content.getvalue()

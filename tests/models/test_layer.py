@@ -138,9 +138,19 @@ def test_without_a_state_a_traced_an_exported_and_a_mapped_layer_say_the_same_in
             close(said if isinstance(said, Tensor) else said[0], expected)
 
 
+def _views_in_vmap() -> bool:
+    try:
+        torch.vmap(lambda numbers: numbers.view(torch.int16))(torch.zeros(2, 3, dtype=torch.int64))
+    except RuntimeError:
+        return False
+    return True
+
+
 @pytest.mark.filterwarnings("ignore")  # of speed
 @pytest.mark.parametrize("name", ["scoff", *slow(*(name for name in CORES if name != "scoff"))])
 def test_each_sample_has_gradients_of_its_own_in_training(name):
+    if name == "scoff" and not _views_in_vmap():
+        pytest.skip("this torch cannot view numbers as others within vmap, as drawing dropout's masks does")
     layer, given = make(name).train(), inputs()
     weights = dict(layer.named_parameters())
 

@@ -82,7 +82,7 @@ def _add_legend(figure: Figure, free: tuple[int, int, int] | None) -> None:
     """What has a label in the first panel, in the free place of a panel if it fits, or else to the right of all."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     look: dict[str, Any] = {"fontsize": 8, "frameon": False, "handlelength": 3.5}
-    width, height = 0.8 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.17 * len(labels)  # inches that it takes
+    width, height = 0.8 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.176 * len(labels)  # inches that it takes
     if free is not None and width < WIDTH and height < HEIGHT:
         place = figure.add_subplot(*free)
         place.set_axis_off()
