@@ -76,10 +76,8 @@ def require_access(error: Exception, path: Path) -> None:
     if isinstance(error, PermissionError):
         raise PermissionError(error.errno, "Permission denied", str(path)) from None
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        must, fix = (
-            "be opened within the system's limit of open files",
-            "raise it with `ulimit -n`, or use fewer shards",
-        )
+        must = "be opened within the system's limit of open files"
+        fix = "raise it with `ulimit -n`, or use fewer shards"
         raise OSError(complaint(str(path), must, "one file more", fix)) from None
     if isinstance(error, BlockingIOError):  # HDF5 locks what it writes
         must, fix = "be closed by other programs", "wait until they have, or close it there"
@@ -121,11 +119,11 @@ def one_of(argument: str, value: str, choices: Iterable[str]) -> str:
 
 def choice_complaint(argument: str, value: str, names: list[str]) -> str:
     """The complaint about a value that is none of these names."""
+    if not names:
+        return complaint(argument, "be one that is there", value, "there is none")
     several = str(value).split(",")
     spaced = len(several) > 1 and set(several) <= set(names)
     fix = f"put spaces between them: {' '.join(several)}" if spaced else suggest(value, names, "choose one of these")
-    if not names:
-        return complaint(argument, "be one that is there", value, "there is none")
     return complaint(argument, f"be one of {', '.join(names)}", value, fix)
 
 

@@ -225,7 +225,7 @@ def _weights_in(content: dict[str, Any]) -> dict[str, Tensor]:
     weights = content["state_dict"]
     fits = isinstance(weights, dict) and all(isinstance(name, str) for name in weights)
     check.require_sound(fits, "RUN", "have weights by name in its checkpoint", "something else", "train it again")
-    return {name.removeprefix(WEIGHTS_PREFIX): value for name, value in content["state_dict"].items()}
+    return {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights.items()}
 
 
 def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:

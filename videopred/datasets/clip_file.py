@@ -144,8 +144,7 @@ class ClipFile(ClipSource):
                 return hash_files([place])
             groups = {PARTS[part]: self.arrays.of_part(part) for part in self.parts}
             arrays = {f"{group}/{name}": found[name] for group, found in groups.items() for name in sorted(found)}
-            made = self.recipe is not None
-            return hash_values(place, arrays, from_recipe=made) or hash_files([place])
+            return hash_values(place, arrays, from_recipe=self.recipe is not None) or hash_files([place])
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""
@@ -191,12 +190,12 @@ class ClipFile(ClipSource):
         self.attributes, form = attributes, attributes.get("format")
         fix = fix_of_version(attributes.get("software"), "make a file with `videopred generate`")
         self._require(form is None or str(form) == FORMAT, f"be of format {FORMAT}", form, fix)
-        lacking = {"name", "seed"} - attributes.keys() if "recipe" in attributes else {"name"} - attributes.keys()
-        known = not self._is_ours or not lacking
-        self._require(known, "say its name, and of a recipe the seed", f"no {' and no '.join(sorted(lacking))}")
         self.name, self.seed, self.recipe = self.path.stem, None, None
         usual: DatasetSettings = BallsConfig(frames=self.frames)
         if self._is_ours:
+            lacking = ({"name", "seed"} if "recipe" in attributes else {"name"}) - attributes.keys()
+            got = f"no {' and no '.join(sorted(lacking))}"
+            self._require(not lacking, "say its name, and of a recipe the seed", got)
             self.name = str(attributes["name"])
             source = attributes.get("source", "{}")
             try:
@@ -227,10 +226,10 @@ class ClipFile(ClipSource):
                 strange |= {name.partition("/")[0] for name in arrays}.difference(NAMES)
                 arrays = {name: data for name, data in arrays.items() if name not in words}
             known |= arrays.keys() & (_WHOLE_TRUTH | _OF_OBJECTS.keys())
-            fitting.append({name for name, data in arrays.items() if self._fits(name, data.shape, count)})
-            still |= {name for name in fitting[-1] if has_time(name) and arrays[name].shape[0] == 1}
-            counts = {name: arrays[name].shape[2 if has_time(name) else 1] for name in _OF_OBJECTS.keys() & fitting[-1]}
-            fitting[-1] -= {name for name, count in counts.items() if count != counts.get("positions", count)}
+            fit = {name for name, data in arrays.items() if self._fits(name, data.shape, count)}
+            still |= {name for name in fit if has_time(name) and arrays[name].shape[0] == 1}
+            objects = {name: arrays[name].shape[2 if has_time(name) else 1] for name in _OF_OBJECTS.keys() & fit}
+            fitting.append(fit - {name for name, some in objects.items() if some != objects.get("positions", some)})
         self.truth = tuple(sorted(set.intersection(*fitting)))
         if odd := known.difference(self.truth):
             names = ", ".join(sorted(odd))

@@ -75,10 +75,8 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         self.stride, self.stack, self.dtype = stride, stack, dtype
         self._check_options()
         self.windows_per_clip = (file.frames - self.window) // self.stride + 1
-        known = isinstance(memory_limit, Real)
-        check.require_kind(
-            known, "memory_limit", "be a number of bytes", repr(memory_limit), "0 holds nothing in memory"
-        )
+        known, fix = isinstance(memory_limit, Real), "0 holds nothing in memory"
+        check.require_kind(known, "memory_limit", "be a number of bytes", repr(memory_limit), fix)
         size = (self.stop - self.start) * self._bytes_of_clip()
         self._held = self._read_all() if size <= memory_limit else None
 
@@ -128,8 +126,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
             back = torch.arange(1 - self.stack, 1, device=frames.device)
             at = torch.arange(first, first + self.window, device=frames.device)
             sources = (at[:, None] + back).clamp(min=0)
-            stacked = frames[sources].movedim(1, -2)  # (window, H, W, stack, C)
-            seen = stacked.flatten(-2)
+            seen = frames[sources].movedim(1, -2).flatten(-2)  # (window, H, W, stack C)
         if self.dtype != torch.uint8:
             return to_film(seen, self.dtype)
         return seen if self.stack > 1 else seen.clone()
@@ -158,7 +155,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
                 block = torch.from_numpy(values)
                 if name not in held:
                     held[name] = block.new_empty((self.stop - self.start, *block.shape[1:]))
-                held[name][start - self.start :][: len(block)] = block
+                held[name][start - self.start : stop - self.start] = block
         return held
 
     def _check_options(self) -> None:

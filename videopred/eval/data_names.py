@@ -58,11 +58,10 @@ def by_data(tables: Sequence[tuple[str, "Scores"]]) -> dict[str, dict[str, "Scor
         named = tables_of.setdefault(table.fingerprint, {})
         check.require(name not in named, "SCORES", "be given once each", f"{name} on {table.file}", "leave one out")
         named[name] = table
-    names = _data_names(tables_of)
-    series = series_of(names)
-    order = range(len(names)) if series is None else sorted(range(len(names)), key=series.numbers.__getitem__)
-    of_data = list(tables_of.values())
-    return {names[place]: of_data[place] for place in order}
+    of_data = dict(zip(_data_names(tables_of), tables_of.values(), strict=True))
+    if series := series_of(list(of_data)):
+        of_data = dict(one for _, one in sorted(zip(series.numbers, of_data.items(), strict=True)))  # each number once
+    return of_data
 
 
 def series_of(names: Sequence[str]) -> Series | None:

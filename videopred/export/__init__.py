@@ -42,7 +42,7 @@ def export_file(run: Path, out: Path | None, overwrite: bool, checkpoint: str | 
     """Where the export of a run goes, after a look whether it may; see `export_run`.
 
     Raises:
-        FileNotFoundError: there is no such run, or it has no checkpoint.
+        FileNotFoundError: there is no such run.
         ValueError: it is an export, it has no such checkpoint, or the file is not called as exports are.
         FileExistsError: the file is there and `overwrite` is false.
     """
@@ -123,11 +123,7 @@ def _elsewhere(before: str, word: str, names: Mapping[str, str | None]) -> str:
     name = names.get(flag) if equals or flag in names else names["--data"]
     is_folder = bool(value) and not value.startswith("-") and Path(value).name in ("", "..")
     if name and (is_folder or flag == "--init-from"):  # whose seed-1 says nothing without the folder around it
-        return f"{flag}={name}" if equals else name
-    return _without_folder(word)
-
-
-def _without_folder(word: str) -> str:
-    """A word of a command with the name of a file in the place of its path, also where it is --flag=PATH."""
-    flag, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    return f"{flag}{equals}{last_name(Path(value)) if {os.sep, os.altsep} & {*value} else value}"
+        value = name
+    elif {os.sep, os.altsep} & {*value}:
+        value = last_name(Path(value))
+    return f"{flag}={value}" if equals else value

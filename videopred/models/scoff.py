@@ -251,7 +251,10 @@ class SCOFF(Core):
         memory = tuple(pick(choice, candidate) for candidate in candidates)
         trace = {"schema": schema, "input_attention": attention}
         if self.config.active is not None:
-            trace["active"], steps = self._active(self.config.active, attention, steps, silent)
+            scores = -attention.mean((1, 3))
+            if self.random is not None:
+                scores, *steps = self.random(*steps)
+            trace["active"] = lowest(scores, self.config.active, silent)
             trace["schema"] = schema.where(trace["active"], -1)
             moves = trace["active"].unsqueeze(-1)
             memory = tuple(torch.where(moves, new, kept) for new, kept in zip(memory, state[0], strict=True))
@@ -265,15 +268,6 @@ class SCOFF(Core):
             told = hidden + message
             hidden = told if self.config.active is None else torch.where(moves, told, hidden)
         return hidden, ((hidden, *memory[1:]), frozen, *steps), trace
-
-    def _active(
-        self, count: int, attention: Tensor, steps: list[Tensor], silent: Tensor | None
-    ) -> tuple[Tensor, list[Tensor]]:
-        """Which files update, (B, K) bool, and the next count of steps of a random choice."""
-        scores = -attention.mean((1, 3))
-        if self.random is not None:
-            scores, *steps = self.random(*steps)
-        return lowest(scores, count, silent), steps
 
     def _read(self, projected: Projected, query: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attention (B, heads, K, L) and what each file reads, (B, K, heads value)."""

@@ -236,14 +236,13 @@ def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
             f" {pair.marked} ", (place, 1), xycoords=("data", "axes fraction"), size=points(LETTERS - 2), va="top",
             ha="right" if place > _end(pair) / 2 else "left", color=hue(TRICK),
         )  # fmt: skip
+    frames = pair.numbers[-pair.surprise.shape[1] :]
+    dot = "o" if len(frames) == 1 else None  # through a single value there is no line
     for row, width, style in ((1, 3.2, "-"), (0, 1.6, (0, (4, 2)))):
-        frames = pair.numbers[-pair.surprise.shape[1] :]
-        dot = "o" if len(frames) == 1 else None  # through a single value there is no line
-        color = hue(_color(pair, row))
         axes.plot(
             frames,
             pair.surprise[row],
-            color=color,
+            color=hue(_color(pair, row)),
             linewidth=width,
             linestyle=style,
             marker=dot,

@@ -33,11 +33,9 @@ def logits_of_next(
     said, state = predictor(given[:, :1])[:2]
     logits = [said]
     for t in range(1, film.shape[1] - 1):
-        imagined = torch.sigmoid(logits[-1])
+        frame = torch.sigmoid(logits[-1])
         if t < given.shape[1]:
-            frame = torch.where(fed_back[:, t, None, None, None, None], imagined, given[:, t : t + 1])
-        else:
-            frame = imagined
+            frame = torch.where(fed_back[:, t, None, None, None, None], frame, given[:, t : t + 1])
         said, state = predictor(frame, state)[:2]
         logits.append(said)
     return torch.cat(logits, 1)

@@ -179,9 +179,7 @@ def check_same(config: RunConfig, model: PredictorConfig | None, training: Train
         ValueError: names the first that differs.
     """
     asked = config.model_copy(update={"model": model or config.model, "training": training or config.training})
-    ours, theirs = choices(config), choices(asked)
-    ours |= config.training.model_dump()
-    theirs |= asked.training.model_dump()
+    ours, theirs = (choices(one) | one.training.model_dump() for one in (config, asked))
     for name, value in theirs.items():  # of two cores that differ, their name comes before their settings
         must = f"be {ours[name]}, as in the run that is resumed"
         fix = "leave it out, or train another run, which may begin with --init-from"

@@ -23,12 +23,11 @@ def check_watch(watch: WatchConfig, compute: ComputeConfig) -> None:
     Raises:
         ValueError: names the flag.
     """
-    fix = "leave one of them out"
     if watch.profile:
-        whole, got = compute.compile == "none", f"both, --compile {compute.compile}"
-        check.require(whole, "--profile", "come without --compile", got, f"{fix}, or give --compile none")
-        recorded, fix = compute.cuda_graphs, f"{fix}, or give --no-cuda-graphs"
-        check.require(not recorded, "--profile", "come without --cuda-graphs", "both", fix)
+        got, fix = f"both, --compile {compute.compile}", "leave one of them out, or give"
+        check.require(compute.compile == "none", "--profile", "come without --compile", got, f"{fix} --compile none")
+        must = "come without --cuda-graphs"
+        check.require(not compute.cuda_graphs, "--profile", must, "both", f"{fix} --no-cuda-graphs")
     check_loggers(watch.logger)
 
 
