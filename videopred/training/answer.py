@@ -13,7 +13,10 @@ class Answer:
 
     def __init__(self, value: Tensor) -> None:
         self._value = value.to("cpu", non_blocking=value.is_cuda)
-        self._arrival = torch.cuda.current_stream(value.device).record_event() if value.is_cuda else None
+        self._arrival: torch.cuda.Event | None = None
+        if value.is_cuda:
+            self._arrival = torch.cuda.Event()
+            self._arrival.record(torch.cuda.current_stream(value.device))
 
     def __bool__(self) -> bool:
         if self._arrival is not None:
