@@ -139,6 +139,16 @@ def test_weights_without_names_are_one_clear_line(tmp_path, weights):
         load_run(tmp_path)
 
 
+def test_weights_that_are_named_twice_are_one_clear_line(tmp_path):
+    write_run(tmp_path, config_of())
+    path = tmp_path / "checkpoints" / "best.ckpt"
+    content = torch.load(path)
+    content["state_dict"] |= {name.partition(".")[2]: 0 * one for name, one in content["state_dict"].items()}
+    torch.save(content, path)
+    with pytest.raises(FaultyFileError, match=r"^RUN must name each weight once, got some also without predictor\. b"):
+        load_run(tmp_path)
+
+
 @pytest.mark.parametrize("key", ["state_dict", "global_step"])
 def test_a_checkpoint_without_weights_or_updates_is_one_clear_line(tmp_path, key):
     write_run(tmp_path, config_of())

@@ -225,7 +225,10 @@ def _weights_in(content: dict[str, Any]) -> dict[str, Tensor]:
     weights = content["state_dict"]
     fits = isinstance(weights, dict) and all(isinstance(name, str) for name in weights)
     check.require_sound(fits, "RUN", "have weights by name in its checkpoint", "something else", "train it again")
-    return {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights.items()}
+    named = {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights.items()}
+    got = f"some also without {WEIGHTS_PREFIX} before it"
+    check.require_sound(len(named) == len(weights), "RUN", "name each weight once", got, "train it again")
+    return named
 
 
 def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:

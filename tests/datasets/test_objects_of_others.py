@@ -85,6 +85,27 @@ def test_velocities_that_do_not_tell_how_far_objects_go_are_remarked(tmp_path, t
     assert any("velocities are" in note for note in notes_on_places(["position"], file, "train")) == (told is not None)
 
 
+@pytest.mark.parametrize("turn", [[[0, 1], [1, 0]], [[-1, 0], [0, -1]]])
+def test_so_are_those_that_point_elsewhere(tmp_path, turn):
+    masks, places = discs_and_places()
+    speeds = np.diff(places, axis=0, append=2 * places[-1:] - places[-2:-1]) @ np.array(turn)
+    group = {"training__features": masks[..., None] > 0, "training__groups": masks}
+    write_group(**group, training__positions=places, training__velocities=speeds)(tmp_path / "x.h5")
+    told = "velocities do not point to where objects go; x is to the right, y is down"
+    assert ClipFile(tmp_path / "x.h5").remarks["velocities"] == told
+
+
+def test_groups_of_more_objects_than_have_places_are_remarked(tmp_path):
+    masks, places = discs_and_places()
+    masks[masks == masks.max()] = 9
+    group = {"training__features": masks[..., None] > 0, "training__groups": masks}
+    write_group(**group, training__positions=places)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    told = f"groups hold 9, and positions are of {places.shape[2]} objects"
+    assert file.remarks["numbers"] == told
+    assert f"{file.path}: {told}" in notes_on_places(["position"], file, "train")
+
+
 def test_truth_that_somebody_adds_to_imported_films_is_that_of_others(tmp_path):
     masks, places = discs_and_places()
     np.save(tmp_path / "films.npy", masks > 0)

@@ -91,6 +91,24 @@ def test_a_video_that_says_that_it_is_mirrored_is_refused(tmp_path, matrix):
         read(path)
 
 
+@pytest.mark.parametrize("alpha", [254, 255])
+def test_a_video_through_which_one_sees_is_refused(tmp_path, alpha):
+    clear = np.full((*COLOR.shape[1:4], 1), 255, np.uint8)
+    clear[1, 2, 3] = alpha
+    frames, path = np.concatenate([COLOR[0], clear], axis=-1), tmp_path / "f.mp4"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("png", rate=10)
+        stream.height, stream.width, stream.pix_fmt = *frames.shape[1:3], "rgba"
+        for frame in frames:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgba")))
+        container.mux(stream.encode())
+    if alpha == 255:
+        assert np.array_equal(read(path)[0], COLOR[:1])
+    else:
+        with pytest.raises(ValueError, match=r"^SOURCE must hold opaque pictures, got \S+f\.mp4, which is transp"):
+            read(path)
+
+
 def test_a_video_need_not_show_all_that_is_in_it(tmp_path):
     """As one of which a phone has cut the start: an edit list says from when on it is shown."""
     path = save_video(tmp_path / "f.mp4", COLOR[0])

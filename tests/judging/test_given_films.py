@@ -79,7 +79,7 @@ def test_a_data_file_of_floats_is_not_rounded(tmp_path):
         (
             SOFT + 0.1,
             {"value_range": (0, 1), "axes": "BTCHW"},
-            "--pred must hold numbers from 0 to 1, as its range says, got .* in clip 0 of .*; mend the films, or say",
+            "--pred must hold numbers from 0 to 1, as its range says, got .* in clip 0 of .*; clip the films to",
         ),
         (
             SOFT - 0.1,

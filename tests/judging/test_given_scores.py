@@ -1,5 +1,7 @@
 """Scores of films made elsewhere: those of the same films by a function, and a line for whatever does not fit."""
 
+import re
+
 import imageio.v3 as iio
 import numpy as np
 import pytest
@@ -119,6 +121,44 @@ def test_longer_predictions_that_begin_with_the_context_are_refused(tmp_path, fr
         evaluate_given(predicted, truth, asked)
 
 
+@pytest.mark.parametrize(("kind", "value_range"), [(np.float16, (0, 1)), (np.float32, (-1, 1)), (np.float64, (0, 1))])
+@pytest.mark.parametrize("frames", [4, 2])
+def test_so_are_those_as_long_as_the_horizon_and_those_that_were_rounded(tmp_path, kind, value_range, frames):
+    low, high = value_range
+    np.save(tmp_path / "t.npy", SOFT)
+    whole = np.concatenate([SOFT[:, :2], 0.9 * SOFT[:, 2:]], axis=1)[:, :frames]
+    np.save(tmp_path / "p.npy", (whole * (high - low) + low).astype(kind))
+    true = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
+    predicted = given(tmp_path / "p.npy", value_range=value_range, axes="BTCHW")
+    with pytest.raises(ValueError, match=r"^--pred must begin with the first predicted frame, got "):
+        evaluate_given(predicted, true, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
+
+
+@pytest.mark.parametrize("frames", [4, 2])
+def test_right_predictions_of_films_that_repeat_are_taken(tmp_path, frames):
+    true = np.concatenate([HARD[:, :2], HARD[:, :2]], axis=1)
+    np.save(tmp_path / "t.npy", true)
+    np.save(tmp_path / "p.npy", np.concatenate([true[:, 2:], SOFT], axis=1)[:, :frames])
+    truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
+    predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
+    scores = evaluate_given(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
+    assert scores.mean("prediction", "mse") == 0
+    told = [note.partition("; ")[2] for note in scores.notes if "of the" in note]
+    following = "2 true ones follow the context, so look whether these begin where it ends"
+    assert told == ([following] if frames == 4 else [])
+
+
+@pytest.mark.parametrize(("true", "told"), [(0, []), (1, ["1 frame"]), (3, ["3 frames"]), (4, [])])
+def test_whole_clips_that_begin_with_true_frames_are_remarked(tmp_path, true, told):
+    np.save(tmp_path / "t.npy", HARD)
+    np.save(tmp_path / "p.npy", np.concatenate([HARD[:, :true], SOFT[:, true:]], axis=1))
+    truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
+    predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
+    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
+    path, context = tmp_path / "p.npy", f"if they are context, say --context {true}"
+    assert list(scores.notes) == [f"the first {one} of {path} equal the true ones; {context}" for one in told]
+
+
 def test_longer_predictions_of_a_clip_that_stands_still_are_none_that_begin_with_the_context(tmp_path):
     true, longer = HARD.copy(), np.concatenate([SOFT, SOFT[:, :1]], axis=1)
     true[0] = longer[0] = HARD[0, 0]
@@ -142,6 +182,8 @@ def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
     assert notes[1].endswith("goes from 0 to 1, of a range from 0 to 255")
     predicted, truth = open_given(GivenConfig(**said, range=(0, 90), true_range=(0, 1)), "test")
     assert evaluate_given(predicted, truth, asked).notes == ()
+    predicted = given(tmp_path / "p.npy", value_range=(-1, 1), axes="BTCHW")
+    assert re.search(r"goes from 0\.\d+ to \S+, of a range from -1 to 1$", predicted.remark)
     np.save(tmp_path / "p.npy", np.zeros_like(SOFT))
     assert given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW").remark == ""
 
@@ -164,6 +206,15 @@ def test_pictures_that_are_called_as_others_are_refused(tmp_path, shift, mark):
     message = r"--pred must have the films of --true, in their order, got clip.1 of \S+ against clip.0 of \S+; leave"
     with pytest.raises(ValueError, match=message):
         evaluate_given(predicted, truth, asked)
+
+
+def test_a_gif_without_times_is_remarked(tmp_path):
+    film = HARD[0, :, 0, :, :, None].repeat(3, axis=-1) * 255
+    iio.imwrite(tmp_path / "f.gif", film[[0, 1, 1, 2]], duration=0)
+    told = "have no times: equal ones in a row, which writers merge, came once"
+    assert given(tmp_path / "f.gif").remark == f"the frames of {tmp_path / 'f.gif'} {told}"
+    iio.imwrite(tmp_path / "g.gif", film[[0, 1, 1, 2]], duration=100)
+    assert given(tmp_path / "g.gif").remark == ""
 
 
 def test_an_array_has_no_names_to_be_held_against_those_of_pictures(tmp_path):

@@ -260,6 +260,8 @@ class ClipFile(ClipSource):
             places, masks = (self._some_frames(name) for name in ("positions", "groups"))
             if places.shape[-1] == 2:
                 unit, offset = unit_and_offset(places, masks)
+            if (most := int(masks.max())) > places.shape[1]:
+                self.remarks["numbers"] = f"groups hold {most}, and positions are of {places.shape[1]} objects"
         self.places_known = unit is not None
         self._take_unit(unit, "places", {"positions": "positions", "velocities": "velocities"})
         if offset:
@@ -290,16 +292,22 @@ class ClipFile(ClipSource):
         """Find whether velocities tell how far objects go from frame to frame."""
         if "velocities" not in self.truth:
             return
-        ratios = []
+        ratios, cosines = [], []
         for part, clip in self._some_clips():
             places, told = (self.read(part, name, clip, clip + 1)[0] for name in ("positions", "velocities"))
             if places.shape != told.shape or places.ndim != 3:
                 return
-            gone, said = (np.linalg.norm(steps, axis=-1) for steps in (np.diff(places, axis=0), told[:-1]))
+            steps = np.diff(places, axis=0)
+            gone, said = (np.linalg.norm(one, axis=-1) for one in (steps, told[:-1]))
             moving = (gone > 0.1) & (said > 0)
             ratios.append(said[moving] / gone[moving])
-        if len(found := np.concatenate(ratios)) and not 0.5 < (ratio := float(np.median(found))) < 2:
+            cosines.append((steps * told[:-1]).sum(-1)[moving] / (gone * said)[moving])
+        if not len(found := np.concatenate(ratios)):
+            return
+        if not 0.5 < (ratio := float(np.median(found))) < 2:
             self.remarks["velocities"] = f"velocities are {ratio:.3g} times as large as objects go in a frame"
+        elif float(np.median(np.concatenate(cosines))) < 0.5:
+            self.remarks["velocities"] = "velocities do not point to where objects go; x is to the right, y is down"
 
     def _some_frames(self, name: str) -> np.ndarray:
         """What stands under a name, for frames (N, …) spread over some clips of each part."""

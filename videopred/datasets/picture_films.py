@@ -42,6 +42,9 @@ def read_pngs(source: Path, config: ImportConfig) -> RawFilms:
     return RawFilms(source, found, names, frames, lambda clip, frame: str(films[clip][frame]), grey_in_color=True)
 
 
+_UNTOLD = "not told, as frames have no times: equal ones in a row, which writers merge, came once"
+
+
 def read_gifs(source: Path, config: ImportConfig) -> RawFilms:
     """The film of a GIF, or the films of a folder of them.
 
@@ -74,11 +77,11 @@ def read_gifs(source: Path, config: ImportConfig) -> RawFilms:
                     yield pixels
 
     again = sum(sum(counts) - len(counts) for counts in repeats)
-    period_ms = round(TICK_MS * period, 1)
+    period_ms, longer = round(TICK_MS * period, 1), f"{counted(again, 'frame')} shown for longer than others"
     found = {
         "format": "GIF" if source.is_file() else "folder of GIFs",
         "frame_ms": period_ms if period_ms % 1 else int(period_ms),
-        "repeated": f"{counted(again, 'frame')} shown for longer than others" if again else "none",
+        "repeated": longer if again else "none" if period else _UNTOLD,
     }
     names = [str(path) for path in paths]
     return RawFilms(source, found, names, frames, grey_in_color=True)

@@ -37,6 +37,7 @@ def read_videos(source: Path, config: ImportConfig) -> RawFilms:
                 for frame in packet.decode():
                     shown += 1
                     _check_not_mirrored(frame, path)
+                    _check_opaque(frame, path)
                     yield np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
             whole = packets >= stream.frames and shown > 0  # not all that is there need be shown
             got = f"{path}, where {packets} of {stream.frames} frames are"
@@ -45,6 +46,13 @@ def read_videos(source: Path, config: ImportConfig) -> RawFilms:
     found = {"format": "MP4" if source.is_file() else "folder of MP4 files"}
     names = [str(path) for path in paths]
     return RawFilms(source, found, names, frames, grey_in_color=True)
+
+
+def _check_opaque(frame: Any, path: Path) -> None:
+    """Refuse a film through which one sees, of which the colors do not tell what is to be seen."""
+    has_alpha = any(component.is_alpha for component in frame.format.components)
+    opaque, fix = not has_alpha or frame.to_ndarray(format="rgba")[..., 3].min() == 255, "draw it on a background"
+    check.require_sound(opaque, "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
 
 
 def _check_not_mirrored(frame: Any, path: Path) -> None:

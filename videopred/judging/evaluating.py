@@ -140,10 +140,15 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     films = [predicted, file.given] if isinstance(file, GivenTruth) else [predicted]
     told = [f"{predicted.path} is of {' '.join(words)}"] if (words := rollout_words(predicted.made)) else []
     how["notes"] = (*how.get("notes", ()), *(one.remark for one in films if one.remark), *told)
+    _check_beginning(predicted, file, protocol)
     if predicted.frames > protocol.horizon:
-        _check_beginning(predicted, file, protocol)
         note = f"of the {predicted.frames} frames in {predicted.path}, the first {protocol.horizon} were scored"
+        if predicted.frames > (following := file.frames - protocol.context):
+            note += f"; {following} true ones follow the context, so look whether these begin where it ends"
         how["notes"] = (*how["notes"], note)
+    if true := _true_at_first(predicted, file, protocol):
+        note = f"the first {counted(true, 'frame')} of {predicted.path} equal the true ones"
+        how["notes"] = (*how["notes"], f"{note}; if they are context, say --context {true}")
 
     def predict_batch(batch: Batch, sample: int) -> Tensor:
         film = predicted.read(batch.start, batch.start + len(batch.film), sample)
@@ -206,18 +211,36 @@ def _check_made(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -
 
 
 def _check_beginning(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:
-    """Refuse films that are longer than the horizon and begin with the context, not where it ends.
+    """Refuse films that begin with the context, not where it ends.
 
-    One such clip says little: where nothing moves yet, a right one begins so, too.
+    One such clip says little: where nothing moves yet, a right one begins so, too. Nor do several if what follows is
+    the same again, or if they are no longer than the horizon and all stand still.
     """
     context = min(protocol.context, predicted.frames)
     if context == 0:
         return
     some = min(predicted.clips, 8)
-    given = read_film(file, protocol.part, 0, some)[:, :context]
-    same = torch.equal(predicted.read(0, some)[:, :context].double(), given.double())
+    film = read_film(file, protocol.part, 0, some)
+    given, next_ = film[:, :context], film[:, protocol.context :][:, :context]
+    stands = predicted.frames == protocol.horizon and torch.equal(given, given[:, -1:].expand_as(given))
+    same = _equal(predicted.read(0, some)[:, :context], given).all() and not stands and not torch.equal(given, next_)
     got = f"{predicted.path}, which begins with the {context} true ones before it"
     check.require(not same, predicted.flag, "begin with the first predicted frame", got, "cut these off")
+
+
+def _true_at_first(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> int:
+    """How many frames of some films without a context are the true ones, as those of whole clips are; 0 of all."""
+    if protocol.context > 0:
+        return 0
+    some = min(predicted.clips, 8)
+    ours, theirs = predicted.read(0, some), read_film(file, protocol.part, 0, some)
+    equal = _equal(ours[:, : protocol.horizon], theirs[:, : protocol.horizon])
+    return 0 if equal.all() else int(equal.int().cumprod(0).sum())
+
+
+def _equal(ours: Tensor, theirs: Tensor) -> Tensor:
+    """Which frames are equal in all clips, (T,) bool, but for what numbers of 16 bits or of other ranges round."""
+    return ((ours.double() - theirs.double()).abs() < 0.5 / 255).all(0).flatten(1).all(1)
 
 
 def judge(

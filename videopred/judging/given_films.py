@@ -38,7 +38,8 @@ class GivenFilms:
         film_shape: channels, height, width.
         made: what `videopred rollout` says of how it made them; empty of others.
         is_array: whether they are an array, whose `value_range` and `axes` must be said.
-        remark: that the first clip takes a small share of the range, which may be the wrong one; else empty.
+        remark: that the first clip takes a small share of the range, or the bright half of an array's, so that it may
+            be the wrong one; or that frames have no times, so that equal ones may be missing; else empty.
 
     Raises:
         FileNotFoundError: nothing is there.
@@ -72,8 +73,11 @@ class GivenFilms:
         self.film_shape = (channels, height, width)
         self._equal_channels = False
         self.remark = ""
+        if self._stored.found.get("frame_ms") == 0 and self.frames > 1:
+            self.remark = f"the frames of {path} have no times: equal ones in a row, which writers merge, came once"
         least, most, (low, high) = float(first.min()), float(first.max()), self._range
-        if 0 < most - least < (high - low) / 100:
+        bright = self.is_array and least >= (low + high) / 2
+        if most - least > 0 and (most - least < (high - low) / 100 or bright):
             told = f"goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}"
             self.remark = f"the first clip of {path} {told}"
 
@@ -153,7 +157,8 @@ class GivenFilms:
         low, high = self._range
         least, most = raw.min(), raw.max()
         must = f"hold numbers from {low:g} to {high:g}, as its range says"
-        fix = "mend the films, or say what is black and white with --range" if self.is_array else "mend the films"
+        clip = "clip the films to it if they only overshoot; if black and white are other numbers, say so with --range"
+        fix = clip if self.is_array else "mend the films"
         check.require(not np.isnan(least), self.flag, must, f"NaN in {name}", "mend the films")
         got = f"{number_told(least)} to {number_told(most)} in {name}"
         check.require(least >= low and most <= high, self.flag, must, got, fix)

@@ -54,7 +54,7 @@ def notes_on_places(names: Iterable[str], file: "ClipSource", part: str) -> list
     """What a reader of object metrics must know of where the file says that objects are, and where films show any."""
     if OBJECT_METRICS.keys().isdisjoint(names):
         return []
-    told = [file.remarks[name] for name in ("offset", "velocities", "radii") if name in file.remarks]
+    told = [file.remarks[name] for name in ("numbers", "offset", "velocities", "radii") if name in file.remarks]
     return [f"{file.path}: {note}" for note in (*told, *_note_on_light(file, part))]
 
 
