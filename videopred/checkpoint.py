@@ -330,7 +330,9 @@ def choices(config: RunConfig) -> dict[str, Any]:
     model = config.model.model_dump()
     found["stack"] = model.pop("stack")
     for part, settings in model.items():
-        found[part] = settings.pop("kind")
+        kind = settings.pop("kind")
+        found[part] = settings.pop("source", kind)  # what one's own is told by; it has settings of its own
+        settings |= settings.pop("settings", {})
         found |= {f"{part}.{name}": value for name, value in settings.items()}
     return found
 

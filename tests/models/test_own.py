@@ -103,6 +103,31 @@ def test_its_card_says_what_must_be_importable(place):
     assert run("export models/mine --card") == 0
     card = (place / "models" / "mine.md").read_text()
     assert "holds this export, where Python can import the core `carded:Leaky`:" in card
+    assert "| core | `carded:Leaky`, units 7 |" in card
+
+
+VARIANT = """
+from videopred.models.rims import RIMs
+from videopred.models.settings import RIMsConfig
+
+
+class Ring(RIMs):
+    settings = RIMsConfig
+"""
+
+
+def test_a_variant_of_ours_reads_strips_as_ours_does_and_is_told_by_its_own_settings(place, capsys):
+    (place / "variants.py").write_text(VARIANT)
+    data = tiny_data(place)
+    learning = "--codec.channels 2 3 --updates 1 --batch-size 4 --device cpu"
+    core = "--core variants:Ring --core.modules 3 --core.active 2 --core.units 4 --core.reads strips"
+    assert run(f"train {data} {core} {learning} --out run") == 0
+    assert run(f"render run {data} --figure strips --first 1 --context 3 --horizon 4 --out strips.svg") == 0
+    capsys.readouterr()
+    assert run(f"train {data} --init-from run --core.active 3 {learning} --out other") == 2
+    assert "core.active 3, got core.active 2;" in capsys.readouterr().err
+    assert run(f"train {data} --core rims {learning} --init-from run --out other") == 2
+    assert "with core rims, got core variants:Ring;" in capsys.readouterr().err
 
 
 def test_weights_that_no_longer_fit_the_module_are_one_clear_line(place, capsys):

@@ -15,7 +15,7 @@ from videopred.rendering import USUAL_ROWS, check_rows, rows_in
 def runs(
     folder: Annotated[Positional[Path], arg(metavar="FOLDER", help="Folder with runs, or a run.")] = Path("models"),
     *,
-    scores: Annotated[Path | None, arg(help="Folder that `videopred evaluate` wrote to; default: eval.")] = None,
+    scores: Annotated[Path | None, arg(help="Folder with scores in RUN/DATA; default: eval.")] = None,
     settings: Annotated[bool, arg(help="List the settings by which the runs differ instead.")] = False,
     json_: Json = False,
 ) -> None:

@@ -17,7 +17,9 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING
 from videopred.experiments import experiment_names
+from videopred.models.own import own_settings
 from videopred.models.predictor import Predictor
+from videopred.models.settings import OwnConfig
 from videopred.run_files import data_name
 from videopred.run_record import updates_learned
 from videopred.training.schedules import own_frames
@@ -133,12 +135,15 @@ def _experiment(asked: ExperimentRecord) -> str:
 
 def _settings(settings: Any) -> str:
     """The kind, all sizes, and what else is set otherwise than usual; what is the kind's own comes first."""
+    name = settings.kind
+    if isinstance(settings, OwnConfig):
+        name, settings = settings.source, own_settings(settings)
     kind = type(settings)
     usual = {name: field.get_default(call_default_factory=True) for name, field in kind.model_fields.items()}
     said = [name for name, value in settings if _is_size(value) or value != usual[name]]
     said.sort(key=lambda name: name not in kind.__annotations__)
     told = (f"{name.replace('_', ' ')} {_written(getattr(settings, name))}" for name in said if name != "kind")
-    return ", ".join([f"`{settings.kind}`", *told])
+    return ", ".join([f"`{name}`", *told])
 
 
 def _is_size(value: Any) -> bool:

@@ -87,9 +87,7 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
     """Refuse a reference without a training part, or with frames of another shape than the file has."""
     parts = ", ".join(part for part, clips in reference.parts.items() if clips > 0) or "no clips"
     got = f"{reference.path} (which has {parts})"
-    fix = (
-        "trivial baselines learn from training clips: name some with --reference, such as what the model was trained on"
-    )
+    fix = "trivial baselines learn from such: name some by --reference, as long as context and horizon together"
     check.require(reference.parts.get("train", 0) > 0, "--reference", "have a train part", got, fix)
     ours, theirs = file.film_shape, reference.film_shape
     must = f"hold frames of {shape_told(ours)}, as {file.path} does"

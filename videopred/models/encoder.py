@@ -12,6 +12,8 @@ from videopred.models import build_codec, reads
 from videopred.models.codec_settings import CodecConfig, CodecSettings
 from videopred.models.constants import keep_constants
 from videopred.models.core_settings import CoreSettings
+from videopred.models.own import own_settings
+from videopred.models.settings import OwnConfig
 
 _USUAL_WIDTH = 16  # of a learned key behind the channels
 
@@ -31,7 +33,8 @@ def build_encoder(
     """
     wanted = reads(core)
     if wanted == "strips":  # one for each module
-        return StripsEncoder(config, film_shape, core.modules)  # type: ignore[attr-defined]
+        own = own_settings(core) if isinstance(core, OwnConfig) else core
+        return StripsEncoder(config, film_shape, own.modules)  # type: ignore[attr-defined]
     return Encoder(config, film_shape, wanted)
 
 

@@ -3,7 +3,7 @@
 Such a class is an nn.Module with `rows`, `units`, `initial_state` and `step` (see `videopred.models.core`). It is
 built as CLASS(features) or, if it has a class attribute `settings` that is a subclass of CoreSettings with a default
 for every field, as CLASS(settings, features). A class attribute or setting `reads = "map"` asks for the positions of a
-map instead of one vector per frame.
+map instead of one vector per frame; a setting `reads = "strips"` beside `modules`, as many strips.
 """
 
 import inspect
@@ -110,5 +110,7 @@ def own_reads(config: OwnConfig) -> Any:
     Raises:
         ValueError: see `own_class`; or it wants something else.
     """
-    wanted = getattr(own_settings(config), "reads", getattr(own_class(config.source), "reads", "vector"))
-    return check.one_of(f"core {config.source}: reads", wanted, ["vector", "map"])
+    settings = own_settings(config)
+    wanted = getattr(settings, "reads", getattr(own_class(config.source), "reads", "vector"))
+    kinds = ["vector", "map", "strips"] if hasattr(settings, "modules") else ["vector", "map"]  # one strip for each
+    return check.one_of(f"core {config.source}: reads", wanted, kinds)

@@ -29,8 +29,8 @@ class Prediction(NamedTuple):
     state: State
     """Where it stands after the last frame, the core's state or `Stacked`; give it back to go on from there."""
     trace: Trace
-    """name -> (B, T, …): what core and decoder did, and `states`, the core's output (B, T, K, D); empty unless asked
-    for."""
+    """name -> (B, T, …), detached, so that no gradient flows through it: what core and decoder did, and `states`, the
+    core's output (B, T, K, D), of which `observe` gives those that a loss can be of; empty unless asked for."""
 
     def __repr__(self) -> str:
         logits = shapes_told({"logits": self.logits})
