@@ -7,11 +7,14 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+import torch
 from tiny_runs import CLIPS, FRAMES, tiny_data, tiny_model, tiny_training
 
+from videopred.checkpoint import RunConfig
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.stored_arrays import StoredArrays
-from videopred.training.batches import ShuffledBatches
+from videopred.settings import ComputeConfig
+from videopred.training.batches import Batches, ShuffledBatches
 from videopred.training.clips import TrainingClips
 from videopred.training.run import train
 
@@ -141,3 +144,16 @@ def test_a_batch_depends_on_seed_and_number_alone(start):
     batches = list(islice(ShuffledBatches(11, 4, seed=5), 12))
     assert list(islice(ShuffledBatches(11, 4, seed=5, start=start), 12 - start)) == batches[start:]
     assert list(islice(ShuffledBatches(11, 4, seed=6), 12)) != batches
+
+
+@pytest.mark.parametrize(("usual", "taken"), [("forkserver", "fork"), ("spawn", "spawn"), ("fork", "fork")])
+def test_loader_processes_are_no_children_of_a_server(data, monkeypatch, usual, taken):
+    """Which would keep them alive, and they it, when the training is killed."""
+    monkeypatch.setattr("multiprocessing.get_start_method", lambda: usual)
+    clips = TrainingClips(ClipFile(data), tiny_training())
+    config = RunConfig(
+        model=tiny_model(), film_shape=(1, 2, 3), training=tiny_training(), compute=ComputeConfig(workers=1)
+    )
+    batches = Batches(clips, config, torch.device("cpu"))
+    batches.trainer = SimpleNamespace(world_size=1, global_rank=0)
+    assert batches.val_dataloader().multiprocessing_context.get_start_method() == taken

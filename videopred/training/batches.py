@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from functools import partial
+from multiprocessing.context import BaseContext
 from multiprocessing.synchronize import Semaphore
 from typing import Any
 
@@ -33,7 +34,8 @@ class Batches(lightning.LightningDataModule):
     def __init__(self, clips: TrainingClips, config: RunConfig, device: torch.device) -> None:
         super().__init__()
         self.clips, self.config, self.device = clips, config, device
-        self.over = multiprocessing.Semaphore(0)
+        self._context = _context()
+        self.over = self._context.Semaphore(0)
         if config.compute.workers:  # else each makes a folder for what it sends, and leaves it where it ends at once
             multiprocessing.util.get_temp_dir()
 
@@ -62,7 +64,20 @@ class Batches(lightning.LightningDataModule):
 
     @property
     def _workers(self) -> dict[str, Any]:
-        return {"num_workers": self.config.compute.workers, "worker_init_fn": partial(_live_until, self.over)}
+        if not (workers := self.config.compute.workers):
+            return {"num_workers": 0}
+        begin = partial(_live_until, self.over)
+        return {"num_workers": workers, "worker_init_fn": begin, "multiprocessing_context": self._context}
+
+
+def _context() -> BaseContext:
+    """How loader processes begin: as copies of this one where Python, from 3.14 on, would leave them to a server.
+
+    Copies begin at once, share the clips that are in memory, and notice when this process is killed. A server's do not:
+    it lives as long as they do, and they wait for its end.
+    """
+    usual = multiprocessing.get_start_method()
+    return multiprocessing.get_context("fork" if usual == "forkserver" else usual)
 
 
 def _live_until(over: Semaphore, worker: int) -> None:
