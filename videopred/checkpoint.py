@@ -41,6 +41,9 @@ CONFIG_KEY = "videopred"
 WEIGHTS_PREFIX = "predictor."
 """What a checkpoint's weight names begin with: the attribute of the training module."""
 
+UNTOLD = "its default"
+"""The value of a setting that was not given, for cores of one's own."""
+
 LOOKS_KEY = "videopred_looks"
 """Where it holds what the looks at the validation clips said so far."""
 
@@ -290,7 +293,10 @@ def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
     """
     stored = _parsed(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
     ours, theirs = (choices(config) | {"seed": config.training.seed} for config in (expected, stored))
-    differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]
+    both = ours.keys() & theirs.keys()
+    differing = [name for name in ours if name in both and ours[name] != theirs[name]]
+    if "core" not in differing:  # of one's own, only those settings are kept that were given
+        differing += [name for name in ours | theirs if name not in both and name.startswith("core.")]
     check.require_sound(
         not differing,
         str(path),
@@ -325,7 +331,10 @@ def _parsed(path: Path, text: str | bytes) -> RunConfig:
 
 
 def choices(config: RunConfig) -> dict[str, Any]:
-    """The settings that weights depend on: name as on the command line, such as core.units -> value."""
+    """The settings that weights depend on: name as on the command line, such as core.units -> value.
+
+    A core of one's own may lack settings: those that were not given, which are `UNTOLD`.
+    """
     found: dict[str, Any] = {"frames": "×".join(map(str, config.film_shape))}
     model = config.model.model_dump()
     found["stack"] = model.pop("stack")
@@ -338,4 +347,4 @@ def choices(config: RunConfig) -> dict[str, Any]:
 
 
 def _written(found: dict[str, Any], names: Sequence[str]) -> str:
-    return ", ".join(f"{name} {found[name]}" for name in names)
+    return ", ".join(f"{name} {found.get(name, UNTOLD)}" for name in names)

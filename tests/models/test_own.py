@@ -1,6 +1,7 @@
 """Cores from elsewhere: built, checked, trained and loaded again by MODULE:CLASS; and docs/cores.md, which shows it."""
 
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import torch
 from command_line import run
 from own_cores import GUIDE, MINE, PLAIN, PROGRAMS
-from tiny_runs import tiny_data
+from tiny_runs import tiny_data, tiny_training
 
 from videopred.checkpoint import load_run
 from videopred.experiments import read_experiment
@@ -20,6 +21,7 @@ from videopred.models.own import own_class
 from videopred.models.presets import PRESETS
 from videopred.models.settings import OwnConfig, PredictorConfig
 from videopred.rendering import FIGURES, ROWS
+from videopred.training.run import resume, train
 
 # --- the guide ---------------------------------------------------------------------------------------------
 
@@ -83,6 +85,28 @@ def test_one_that_only_another_program_defines_is_told_as_that(place):
     message = "core __main__:Leaky must be defined in the program or notebook that uses it, got nothing of that name"
     with pytest.raises(ValueError, match=f"^{message}"):
         own_class("__main__:Leaky")
+
+
+@pytest.mark.parametrize(("had", "asked"), [({"units": 7}, {}), ({}, {"units": 7})])
+def test_settings_that_were_not_given_differ_from_those_that_were(place, had, asked):
+    """As they are from Python; the command line gives all."""
+    (place / "partly.py").write_text(MINE)
+    data, training = tiny_data(place), tiny_training(updates=1)
+
+    def model(settings: dict[str, int]) -> PredictorConfig:
+        core = OwnConfig(source="partly:Leaky", settings=settings)
+        return PredictorConfig(core=core, codec=RNEMConfig(channels=(2, 3)))
+
+    run = train(data, model(had), training, out=place / "run", device="cpu")
+    other = train(data, model(asked), training, out=place / "other", device="cpu")
+    theirs, ours = (f"core.units {one.get('units', 'its default')}" for one in (had, asked))
+    with pytest.raises(ValueError, match=f"^--init-from must hold the same model, with {ours}, got {theirs};"):
+        train(data, model(asked), training, init_from=run, out=place / "third", device="cpu")
+    with pytest.raises(ValueError, match=f"^--core.units must be {theirs[11:]}, as in the run .*, got {ours[11:]};"):
+        resume(run, data=data, model=model(asked), device="cpu")
+    shutil.copy(other / "checkpoints" / "best.ckpt", run / "checkpoints")
+    with pytest.raises(ValueError, match=f"must be of the model in settings.json, with {theirs}, got {ours};"):
+        load_run(run)
 
 
 def test_its_seeds_are_called_after_its_class(place, capsys):
