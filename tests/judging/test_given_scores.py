@@ -148,6 +148,16 @@ def test_right_predictions_of_films_that_repeat_are_taken(tmp_path, frames):
     assert told == ([following] if frames == 4 else [])
 
 
+def test_predictions_that_copy_what_stands_still_are_taken(tmp_path):
+    true = np.concatenate([HARD[:, :1].repeat(2, axis=1), HARD[:, 2:]], axis=1)
+    np.save(tmp_path / "t.npy", true)
+    np.save(tmp_path / "p.npy", true[:, :2])
+    truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
+    predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
+    scores = evaluate_given(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
+    assert scores.mean("prediction", "mse") > 0
+
+
 @pytest.mark.parametrize(("true", "told"), [(0, []), (1, ["1 frame"]), (3, ["3 frames"]), (4, [])])
 def test_whole_clips_that_begin_with_true_frames_are_remarked(tmp_path, true, told):
     np.save(tmp_path / "t.npy", HARD)
