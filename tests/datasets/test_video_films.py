@@ -91,6 +91,18 @@ def test_a_video_that_says_that_it_is_mirrored_is_refused(tmp_path, matrix):
         read(path)
 
 
+@pytest.mark.parametrize("kind", ["yuva420p", "yuva422p"])
+def test_an_opaque_video_is_taken_whatever_its_alpha_is_kept_as(tmp_path, kind):
+    frames = np.full((3, 50, 70, 4), 255, np.uint8)
+    with av.open(str(tmp_path / "f.mp4"), "w", format="matroska") as container:
+        stream = container.add_stream("ffv1", rate=10)
+        stream.height, stream.width, stream.pix_fmt = 50, 70, kind
+        for frame in frames:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgba").reformat(format=kind)))
+        container.mux(stream.encode())
+    assert read(tmp_path / "f.mp4")[0].shape == (1, *frames.shape[:-1], 1)
+
+
 @pytest.mark.parametrize("alpha", [254, 255])
 def test_a_video_through_which_one_sees_is_refused(tmp_path, alpha):
     clear = np.full((*COLOR.shape[1:4], 1), 255, np.uint8)

@@ -156,12 +156,25 @@ def test_predictions_that_copy_what_stands_still_are_taken(tmp_path):
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
     scores = evaluate_given(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
     assert scores.mean("prediction", "mse") > 0
+    assert scores.notes == ()  # of whole clips without a context alone
+
+
+def test_right_predictions_of_films_that_hardly_change_are_taken(tmp_path):
+    true = 0.9 * SOFT[:, :1].repeat(10, axis=1) + 1e-4 * np.arange(10)[None, :, None, None, None]
+    np.save(tmp_path / "t.npy", true)
+    np.save(tmp_path / "p.npy", true[:, 5:])
+    truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
+    predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
+    scores = evaluate_given(predicted, truth, Protocol(context=5, horizon=5, metrics=("mse",), feedback="elsewhere"))
+    assert scores.mean("prediction", "mse") == 0
 
 
 @pytest.mark.parametrize(("true", "told"), [(0, []), (1, ["1 frame"]), (3, ["3 frames"]), (4, [])])
 def test_whole_clips_that_begin_with_true_frames_are_remarked(tmp_path, true, told):
     np.save(tmp_path / "t.npy", HARD)
-    np.save(tmp_path / "p.npy", np.concatenate([HARD[:, :true], SOFT[:, true:]], axis=1))
+    whole = np.concatenate([HARD[:, :true], SOFT[:, true:]], axis=1)
+    whole[:, 3] = HARD[:, 3] if true == 1 else whole[:, 3]  # a later one that is true by chance
+    np.save(tmp_path / "p.npy", whole)
     truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
     scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))

@@ -51,7 +51,8 @@ def read_videos(source: Path, config: ImportConfig) -> RawFilms:
 def _check_opaque(frame: Any, path: Path) -> None:
     """Refuse a film through which one sees, of which the colors do not tell what is to be seen."""
     has_alpha = any(component.is_alpha for component in frame.format.components)
-    opaque, fix = not has_alpha or frame.to_ndarray(format="rgba")[..., 3].min() == 255, "draw it on a background"
+    # To rgba, opaque frames of some sizes and formats come out clear.
+    opaque, fix = not has_alpha or frame.to_ndarray(format="gbrap")[..., 3].min() == 255, "draw it on a background"
     check.require_sound(opaque, "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
 
 

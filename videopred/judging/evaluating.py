@@ -222,8 +222,9 @@ def _check_beginning(predicted: GivenFilms, file: "ClipSource", protocol: Protoc
     some = min(predicted.clips, 8)
     film = read_film(file, protocol.part, 0, some)
     given, next_ = film[:, :context], film[:, protocol.context :][:, :context]
-    stands = predicted.frames == protocol.horizon and torch.equal(given, given[:, -1:].expand_as(given))
-    same = _equal(predicted.read(0, some)[:, :context], given).all() and not stands and not torch.equal(given, next_)
+    stands = predicted.frames == protocol.horizon and _equal(given, given[:, -1:]).all()
+    again = _equal(given[:, : next_.shape[1]], next_).all()
+    same = _equal(predicted.read(0, some)[:, :context], given).all() and not stands and not again
     got = f"{predicted.path}, which begins with the {context} true ones before it"
     check.require(not same, predicted.flag, "begin with the first predicted frame", got, "cut these off")
 

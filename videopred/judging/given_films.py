@@ -79,7 +79,7 @@ class GivenFilms:
         bright = self.is_array and least >= (low + high) / 2
         if most - least > 0 and (most - least < (high - low) / 100 or bright):
             told = f"goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}"
-            self.remark = f"the first clip of {path} {told}"
+            self.remark = "; ".join(filter(None, (self.remark, f"the first clip of {path} {told}")))
 
     @property
     def names(self) -> list[str]:

@@ -35,7 +35,7 @@ def bring_back_seeds(out: Path, seeds: Sequence[int]) -> None:
         ValueError: another process trains any of them.
     """
     runs = [run_of(out, seed) for seed in seeds]
-    if not any(aside(run).exists() for run in runs):
+    if not any(os.path.lexists(aside(run)) for run in runs):
         return
     with held("--out", out):
         for run in runs:
