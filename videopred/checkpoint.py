@@ -25,9 +25,10 @@ from videopred import check, check_path, systems
 from videopred.device import pick_device, usual_numbers
 from videopred.explaining import explain
 from videopred.models import build
+from videopred.models.own import own_settings
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
-from videopred.models.settings import PredictorConfig
+from videopred.models.settings import OwnConfig, PredictorConfig
 from videopred.run_files import EXPORT, SETTINGS
 from videopred.run_record import read_record, written_by
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
@@ -40,9 +41,6 @@ CONFIG_KEY = "videopred"
 
 WEIGHTS_PREFIX = "predictor."
 """What a checkpoint's weight names begin with: the attribute of the training module."""
-
-UNTOLD = "its default"
-"""The value of a setting that was not given, for cores of one's own."""
 
 LOOKS_KEY = "videopred_looks"
 """Where it holds what the looks at the validation clips said so far."""
@@ -293,10 +291,7 @@ def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
     """
     stored = _parsed(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
     ours, theirs = (choices(config) | {"seed": config.training.seed} for config in (expected, stored))
-    both = ours.keys() & theirs.keys()
-    differing = [name for name in ours if name in both and ours[name] != theirs[name]]
-    if "core" not in differing:  # of one's own, only those settings are kept that were given
-        differing += [name for name in ours | theirs if name not in both and name.startswith("core.")]
+    differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]
     check.require_sound(
         not differing,
         str(path),
@@ -333,18 +328,20 @@ def _parsed(path: Path, text: str | bytes) -> RunConfig:
 def choices(config: RunConfig) -> dict[str, Any]:
     """The settings that weights depend on: name as on the command line, such as core.units -> value.
 
-    A core of one's own may lack settings: those that were not given, which are `UNTOLD`.
+    Raises:
+        ValueError: a core of one's own is not there, or has other settings; see `own_settings`.
     """
     found: dict[str, Any] = {"frames": "×".join(map(str, config.film_shape))}
     model = config.model.model_dump()
     found["stack"] = model.pop("stack")
+    core = config.model.core
+    if isinstance(core, OwnConfig):  # of whose settings those alone are kept that were given
+        model["core"] = own_settings(core).model_dump() | {"kind": core.source}
     for part, settings in model.items():
-        kind = settings.pop("kind")
-        found[part] = settings.pop("source", kind)  # what one's own is told by; it has settings of its own
-        settings |= settings.pop("settings", {})
+        found[part] = settings.pop("kind")
         found |= {f"{part}.{name}": value for name, value in settings.items()}
     return found
 
 
 def _written(found: dict[str, Any], names: Sequence[str]) -> str:
-    return ", ".join(f"{name} {found.get(name, UNTOLD)}" for name in names)
+    return ", ".join(f"{name} {found[name]}" for name in names)

@@ -88,7 +88,7 @@ def test_one_that_only_another_program_defines_is_told_as_that(place):
 
 
 @pytest.mark.parametrize(("had", "asked"), [({"units": 7}, {}), ({}, {"units": 7})])
-def test_settings_that_were_not_given_differ_from_those_that_were(place, had, asked):
+def test_settings_that_were_not_given_are_compared_by_their_defaults(place, had, asked):
     """As they are from Python; the command line gives all."""
     (place / "partly.py").write_text(MINE)
     data, training = tiny_data(place), tiny_training(updates=1)
@@ -99,7 +99,9 @@ def test_settings_that_were_not_given_differ_from_those_that_were(place, had, as
 
     run = train(data, model(had), training, out=place / "run", device="cpu")
     other = train(data, model(asked), training, out=place / "other", device="cpu")
-    theirs, ours = (f"core.units {one.get('units', 'its default')}" for one in (had, asked))
+    theirs, ours = (f"core.units {one.get('units', 64)}" for one in (had, asked))
+    whole = model({"units": 64} | had)  # the same, though all is said
+    train(data, whole, training, init_from=run, out=place / "same", device="cpu")
     with pytest.raises(ValueError, match=f"^--init-from must hold the same model, with {ours}, got {theirs};"):
         train(data, model(asked), training, init_from=run, out=place / "third", device="cpu")
     with pytest.raises(ValueError, match=f"^--core.units must be {theirs[11:]}, as in the run .*, got {ours[11:]};"):

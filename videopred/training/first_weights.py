@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from videopred import check, check_path
-from videopred.checkpoint import UNTOLD, RunConfig, choices, read_run, take_weights
+from videopred.checkpoint import RunConfig, choices, read_run, take_weights
 from videopred.models import build
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
@@ -64,9 +64,9 @@ def _try_out(predictor: Predictor) -> None:
 def _check_same_model(config: RunConfig, theirs: RunConfig) -> None:
     """Refuse weights of another model, and say what differs."""
     ours, other = choices(config), choices(theirs)
-    differing = [name for name in ours | other if ours.get(name, UNTOLD) != other.get(name, UNTOLD)]
+    differing = [name for name in ours if ours[name] != other.get(name)]
     # Where the kind of a part differs, saying so is enough: its settings differ because of that.
     told = [name for name in differing if "." not in name or name.partition(".")[0] not in differing]
-    must = "hold the same model, with " + ", ".join(f"{name} {ours.get(name, UNTOLD)}" for name in told)
-    got = ", ".join(f"{name} {other.get(name, UNTOLD)}" for name in told)
+    must = "hold the same model, with " + ", ".join(f"{name} {ours[name]}" for name in told)
+    got = ", ".join(f"{name} {other.get(name)}" for name in told)
     check.require(not differing, "--init-from", must, got, "give a run of this model, or these settings")

@@ -12,7 +12,6 @@ from videopred.checkpoint import (
     BEST,
     LAST,
     LOOKS_KEY,
-    UNTOLD,
     DamagedCheckpointError,
     RunConfig,
     choices,
@@ -181,11 +180,10 @@ def check_same(config: RunConfig, model: PredictorConfig | None, training: Train
     """
     asked = config.model_copy(update={"model": model or config.model, "training": training or config.training})
     ours, theirs = (choices(one) | one.training.model_dump() for one in (config, asked))
-    for name in theirs | ours:  # of two cores that differ, their name comes before their settings
-        value, own = (given.get(name, UNTOLD) for given in (theirs, ours))
-        must = f"be {own}, as in the run that is resumed"
+    for name, value in theirs.items():  # of two cores that differ, their name comes before their settings
+        must = f"be {ours[name]}, as in the run that is resumed"
         fix = "leave it out, or train another run, which may begin with --init-from"
-        check.require(own == value, check.flag(name), must, value, fix)
+        check.require(ours[name] == value, check.flag(name), must, value, fix)
 
 
 def check_data(config: RunConfig, file: ClipSource, data: Path | str) -> None:
