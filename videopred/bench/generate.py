@@ -99,18 +99,15 @@ def _plain(name: str) -> Callable[[], None]:
     recipe, chances = make_world(name).recipe, (np.random.default_rng(seed) for seed in count())
     images = read_digits().images
 
-    def make_one(chance: np.random.Generator) -> None:
-        if isinstance(recipe, MovingMNISTConfig):
-            chosen = images[chance.integers(len(images), size=recipe.digits[0])]
-            plain_digits(recipe.frames, recipe.height, chosen, recipe.digit_size, int(recipe.speed), chance)
-        elif isinstance(recipe, BallsConfig):
-            size = chance.integers(len(recipe.radii), size=recipe.balls[len(recipe.balls) // 2])
-            radii, masses = np.array(recipe.radii)[size].tolist(), np.array(recipe.masses)[size].tolist()
-            plain_balls(recipe.frames, recipe.height, radii, masses, recipe.speed, chance)
-
     def make_some() -> None:
         for chance in islice(chances, _PLAIN_CLIPS):
-            make_one(chance)
+            if isinstance(recipe, MovingMNISTConfig):
+                chosen = images[chance.integers(len(images), size=recipe.digits[0])]
+                plain_digits(recipe.frames, recipe.height, chosen, recipe.digit_size, int(recipe.speed), chance)
+            elif isinstance(recipe, BallsConfig):
+                size = chance.integers(len(recipe.radii), size=recipe.balls[len(recipe.balls) // 2])
+                radii, masses = np.array(recipe.radii)[size].tolist(), np.array(recipe.masses)[size].tolist()
+                plain_balls(recipe.frames, recipe.height, radii, masses, recipe.speed, chance)
 
     return make_some
 

@@ -88,12 +88,11 @@ def _compare(
     from videopred.eval.comparison_rows import model_rows
     from videopred.eval.data_names import by_data, table_names
     from videopred.eval.saved_scores import load_scores
-    from videopred.eval.settings import Protocol
 
     tables = {folder: load_scores(folder) for folder in folders}
     if means:
-        asked = {folder: Protocol(**{**dict(table.protocol), "means": means}) for folder, table in tables.items()}
-        tables = {folder: replace(table, protocol=asked[folder]) for folder, table in tables.items()}
+        for folder, table in tables.items():
+            tables[folder] = replace(table, protocol=table.protocol.model_copy(update={"means": means}))
     names = table_names(tables)
     data = by_data([(names[folder], tables[folder]) for folder in folders])
     called = read_names(words, "ROW", {row for of_data in data.values() for row in model_rows(of_data)})

@@ -20,9 +20,8 @@ def runs(
     json_: Json = False,
 ) -> None:
     """List runs: state, updates, losses, and scores."""
-    from videopred.runs import list_runs, settings_table, table, to_dict
-
     check.require(not (settings and json_), "--settings", "be left out with --json", "both", "JSON has all settings")
+    from videopred.runs import list_runs, settings_table, table, to_dict
 
     found = list_runs(folder, scores=Path("eval") if scores is None else check_path.existing("--scores", scores))
     if json_:

@@ -175,13 +175,12 @@ def of_shares(differences: np.ndarray, *sides: np.ndarray) -> Interval:
 def _middle(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ends of the middle 95 % of resampled values (R, ...), without those that are NaN."""
     tail = (1 - LEVEL) / 2
-    if not np.isnan(drawn).any():  # as almost always, and nanquantile goes through the columns one by one
-        low, high = np.quantile(drawn, (tail, 1 - tail), axis=0)
-        return low, high
+    # nanquantile goes through the columns one by one, and almost never there is a NaN.
+    quantile = np.nanquantile if np.isnan(drawn).any() else np.quantile
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN slice")
-        low, high = np.nanquantile(drawn, (tail, 1 - tail), axis=0)
-        return low, high
+        low, high = quantile(drawn, (tail, 1 - tail), axis=0)
+    return low, high
 
 
 class _Chance(NamedTuple):

@@ -59,7 +59,7 @@ def export_with_card(
     usual = results == Path("eval")
     places = [scores_in(results / name) for name in (run_name(out), run_name(run))]  # as one or the other was judged
     if not usual:  # it may be the folder of the run's results, or of its scores; without a stamp they may be anybody's
-        places += [[path for path in [*scores_in(results), results / SCORES] if stamps_in(path)]]
+        places.append([path for path in [*scores_in(results), results / SCORES] if stamps_in(path)])
     scores = next(filter(None, (_scores_among(files, run, export.record) for files in places)), [])
     must, fix = "hold scores of the run alone", "leave it out, or name the folder that `videopred evaluate` printed"
     check.require(bool(scores) or usual, "--scores", must, results, fix)

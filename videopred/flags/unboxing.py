@@ -159,8 +159,4 @@ def _no_choice(value: str, argument: str, listed: str) -> str:
     choices = re.findall(r"'([^']*)'", listed)
     if "None" in choices:
         choices = sorted(set(choices) - {"None"})
-    try:
-        check.one_of(argument if argument.startswith("-") else argument.upper(), value, choices)
-    except ValueError as error:
-        return str(error)
-    return f"{argument} must be given once; {_SEE}"
+    return check.choice_complaint(argument if argument.startswith("-") else argument.upper(), value, choices)

@@ -67,8 +67,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     sound = (states.ndim, states.dtype.kind, context.ndim, context.dtype.kind) == (4, "f", 0, "i")
     got = f"states {states.shape} {states.dtype} and context {context.shape} {context.dtype} in {path}"
     check.require_sound(sound, "TRACE", must, got, fix)
-    first = int(kept["context"]) - 1
-    states = kept["states"][:, first:]
+    first = int(context) - 1
+    states = states[:, first:]
     clips, steps, modules = states.shape[:3]
     got = f"{kept['states'].shape[1]} steps of which {first + 1} are context in {path}"
     check.require_sound(steps > 0, "TRACE", "hold steps after the context", got, fix)

@@ -34,8 +34,7 @@ class Mila:
     def __init__(self, config: MilaConfig, film_shape: tuple[int, int, int]):
         self.config, self.film_shape = config, film_shape
         for name, size in zip(("height", "width"), film_shape[1:], strict=True):
-            other = "take --codec rnem"
-            fix = f"generate frames of such a {name}, or import films with --{name}, or {other}"
+            fix = f"generate frames of such a {name}, or import films with --{name}, or take --codec rnem"
             must = f"be a multiple of 8 from {_SMALLEST} on for --codec mila"
             check.require(size % 8 == 0 and size >= _SMALLEST, f"frame {name}", must, size, fix)
         rows, columns = (size // 8 for size in film_shape[1:])
