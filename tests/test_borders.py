@@ -76,6 +76,7 @@ ROOMS: dict[str, set[str]] = {
         *SHELVES,
         "checkpoint",
         "command_lines",
+        "device",
         "experiments",
         "export",
         "judging",

@@ -13,6 +13,7 @@ from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.loader import FilmDataset
+from videopred.export.own_training import save_model
 from videopred.judging.batches import read_film
 from videopred.judging.evaluating import evaluate
 from videopred.rollout import roll_out
@@ -63,3 +64,10 @@ def test_clips_rollouts_and_scores_are_the_same(file, run, request):
     assert torch.equal(moved["clips"], usual["clips"])
     assert torch.equal(moved["rolled"], usual["rolled"])
     assert repr(moved["scores"]) == repr(usual["scores"])
+
+
+def test_a_model_is_saved_and_nothing_is_drawn_there(run, tmp_path, elsewhere, monkeypatch):
+    predictor, drawn = load_run(run), []
+    monkeypatch.setattr(torch.Tensor, "uniform_", lambda values, *_, **__: drawn.append(values.device.type))
+    save_model(predictor, tmp_path / "mine.safetensors")
+    assert set(drawn) == {"cpu"}

@@ -14,6 +14,7 @@ from documents import blocks, commands, made_small
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred import cli
+from videopred.datasets.generation import generate
 from videopred.files import write_json
 from videopred.training.run import train
 
@@ -111,12 +112,23 @@ def test_what_the_page_on_many_machines_runs(capsys):
     assert "threads  " in capsys.readouterr().out
 
 
+def test_a_model_with_ones_own_loss_is_for_commands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    learns, *_ = blocks(made_small(ADDING), "python")
+    exec(learns, {})
+    generate("balls4", {"train": 2, "test": 3})
+    evaluate, render, _ = commands(ADDING)
+    for line in (evaluate, render):
+        cli.run(shlex.split(line)[1:])
+    assert "wrote eval/by-l1/balls4/test-2.gif" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_ones_own_model_and_metric_are_judged(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "mymetrics", raising=False)
-    judged, several, metric, known = blocks(made_small(ADDING), "python")
+    _, judged, several, metric, known = blocks(made_small(ADDING), "python")
     Path("mymetrics.py").write_text(metric)
     exec(judged + several + known, {})
     shown = capsys.readouterr().out
@@ -127,7 +139,7 @@ def test_ones_own_model_and_metric_are_judged(tmp_path, monkeypatch, capsys):
     assert "\npale " in capsys.readouterr().out
     data = tiny_data(Path("datasets/balls4.h5"))
     train(data, tiny_model(), tiny_training(updates=1), out="models/balls4-rims", device="cpu")
-    (line,) = commands(ADDING)
+    *_, line = commands(ADDING)
     cli.run(shlex.split(line)[1:])
     assert "area   difference of the shares of pixels that are 0.4 or more" in capsys.readouterr().out
     cli.run(["compare", "eval/balls4-rims/balls4"])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from videopred.eval.probe import from_left_to_right as from_left_to_right
     from videopred.eval.probe import probe_places as probe_places
     from videopred.eval.saved_scores import load_scores as load_scores
+    from videopred.export.own_training import save_model as save_model
     from videopred.frames import to_film as to_film
     from videopred.judging import evaluate as evaluate
     from videopred.judging import imagine as imagine
@@ -82,6 +83,7 @@ _HOMES = {
     "render": "videopred.judging.drawing",
     "resume": "videopred.training.run",
     "roll_out": "videopred.rollout",
+    "save_model": "videopred.export.own_training",
     "to_film": "videopred.frames",
     "train": "videopred.training.run",
 }

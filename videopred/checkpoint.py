@@ -14,7 +14,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zipfile import ZipFile
 
 import torch
@@ -84,15 +84,15 @@ class ExperimentRecord(Settings):
         return f", with its own {', '.join(dict.fromkeys(of_part))}" if self.changed else ""
 
 
-class RunConfig(Settings):
-    """Everything needed to build the model of a run and to train it again."""
+class TrainedConfig(Settings):
+    """Everything needed to build a trained model again, and what is known of how it learned."""
 
     model: PredictorConfig
     """Encoder, core and decoder."""
     film_shape: tuple[PositiveInt, PositiveInt, PositiveInt]
     """Channels, height and width of the films it was built for."""
-    training: TrainingConfig
-    """How it learned."""
+    training: TrainingConfig | None = None
+    """How it learned; None if that was in a program of somebody's own."""
     compute: ComputeConfig = ComputeConfig()
     """Where it computed."""
     watch: WatchConfig = WatchConfig()
@@ -103,6 +103,16 @@ class RunConfig(Settings):
     """The run or export that its first weights are from."""
     experiment: ExperimentRecord | None = None
     """The experiment that it is a run of; None if it is of none."""
+
+
+class RunConfig(TrainedConfig):
+    """Everything needed to build the model of a run and to train it again."""
+
+    training: TrainingConfig
+    """How it learned."""
+
+
+_Config = TypeVar("_Config", bound=TrainedConfig)
 
 
 class DamagedCheckpointError(check.FaultyFileError):
@@ -165,7 +175,7 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
     """The trained predictor of a run, in evaluation mode and in float32, whatever precision it was trained in.
 
     Args:
-        run: folder written by `videopred train`, or file written by `videopred export`.
+        run: folder written by `videopred train`, or file written by `videopred export` or `save_model`.
         device: where its weights go: any of torch's, or the name of one, see `pick_device`; None is the CPU.
 
     Raises:
@@ -232,7 +242,7 @@ def _weights_in(content: dict[str, Any]) -> dict[str, Tensor]:
     return named
 
 
-def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
+def read_run(run: Path) -> tuple[TrainedConfig, dict[str, Tensor]]:
     """Settings of a run, and the weights of its predictor on the CPU.
 
     Raises:
@@ -240,7 +250,7 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
     """
     if check_path.run_folder(run).is_file():
         export = read_export(run)
-        return _parsed(run, json.dumps(export.settings)), _require_finite(run, export.weights)
+        return _exported(run, export.settings), _require_finite(run, export.weights)
     config, weights, _ = read_checkpoint(run)
     return config, weights
 
@@ -258,7 +268,7 @@ def read_checkpoint(run: Path, name: str | None = None) -> tuple[RunConfig, dict
     """
     path = checkpoint_file(run, name)
     content = whole_checkpoint(path)
-    expected = run_settings(run)
+    expected = folder_settings(run)
     stored = settings_in(content, path, expected)
     if name is None and path.name == LAST and content.get(LOOKS_KEY, {}).get("lowest", math.inf) < math.inf:
         export = typed_command(("export", str(run), "--checkpoint", "last"))
@@ -289,7 +299,7 @@ def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
     Raises:
         FaultyFileError: it holds no settings of a run, or is of another model.
     """
-    stored = _parsed(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
+    stored = _parsed(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}", RunConfig)
     ours, theirs = (choices(config) | {"seed": config.training.seed} for config in (expected, stored))
     differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]
     check.require_sound(
@@ -302,22 +312,30 @@ def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
     return stored
 
 
-def run_settings(run: Path) -> RunConfig:
+def run_settings(run: Path) -> TrainedConfig:
     """The settings of a run folder or an export, without its weights.
 
     Raises:
         FaultyFileError: they are damaged; it names their file.
     """
-    if run.is_file():
-        return _parsed(run, json.dumps(read_header(run)[0]))
+    return _exported(run, read_header(run)[0]) if run.is_file() else folder_settings(run)
+
+
+def _exported(path: Path, settings: dict[str, Any]) -> TrainedConfig:
+    """The settings in an export, as JSON has them: of a run, or of what `save_model` wrote."""
+    return _parsed(path, json.dumps(settings), RunConfig if "training" in settings else TrainedConfig)
+
+
+def folder_settings(run: Path) -> RunConfig:
+    """The settings of a run folder; see `run_settings`."""
     path = run / SETTINGS
-    return _parsed(path, path.read_bytes())
+    return _parsed(path, path.read_bytes(), RunConfig)
 
 
-def _parsed(path: Path, text: str | bytes) -> RunConfig:
+def _parsed(path: Path, text: str | bytes, kind: type[_Config]) -> _Config:
     """The settings in a file of a run; a file that holds none is a FaultyFileError that names it."""
     try:
-        return RunConfig.model_validate_json(text)
+        return kind.model_validate_json(text)
     except ValidationError as error:
         run = path.parent if path.name == SETTINGS else path.parent.parent
         record = read_header(path)[1] if path.suffix == EXPORT else read_record(run)
@@ -325,7 +343,7 @@ def _parsed(path: Path, text: str | bytes) -> RunConfig:
         raise check.FaultyFileError(check.complaint("RUN", "hold the settings of a run", path, fix)) from None
 
 
-def choices(config: RunConfig) -> dict[str, Any]:
+def choices(config: TrainedConfig) -> dict[str, Any]:
     """The settings that weights depend on: name as on the command line, such as core.units -> value.
 
     Raises:

@@ -65,13 +65,19 @@ def updates_learned(record: Mapping[str, Any]) -> int | None:
 def stamp_of(record: Mapping[str, Any]) -> str | None:
     """The stamp in the record of a run: when it was started, how many updates of it are saved, and of an export also
     how its weights differ from those that stand for the run; None if that is not known."""
-    if "started" not in record:
+    began, saved = _began(record), updates_saved(record)
+    if began is None:
         return None
-    saved = updates_saved(record)
     after = "" if saved is None else f" after {saved} updates"
-    return f"{record['started']}{after}" + (f", {record['weights']}" if "weights" in record else "")
+    return f"{began}{after}" + (f", {record['weights']}" if "weights" in record else "")
 
 
 def is_of_run(stamp: str, record: Mapping[str, Any]) -> bool:
     """Whether a stamp is of the run with this record, also after more or fewer updates, or of other weights of it."""
-    return stamp.startswith(record["started"])
+    began = _began(record)
+    return began is not None and stamp.startswith(began)
+
+
+def _began(record: Mapping[str, Any]) -> str | None:
+    """The time that tells a run from others of its name; of a model that was saved, when that was."""
+    return record.get("started", record.get("finished"))

@@ -182,7 +182,9 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             losses, written = _losses(path), _last_written(path)
             state = _state(record, now - written)
         loss, validation, logged = losses
-        learned, asked = updates_learned(record), settings["training"]["updates"]
+        # Of what `save_model` wrote, nobody knows how it was trained.
+        training = settings.get("training", {"updates": None}) if state == "export" else settings["training"]
+        learned, asked = updates_learned(record), training["updates"]
         for updates in (learned, asked):
             if not isinstance(updates, int | None):
                 raise ValueError(f"{updates!r} updates in it")
@@ -192,7 +194,7 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             updates=logged if learned is None else learned,
             asked=asked,
             loss=loss,
-            kind_of_loss=str(settings["training"].get("loss", "")),
+            kind_of_loss=str(training.get("loss", "")),
             validation=validation,
             seconds=_number(record, "seconds"),
             cpu_seconds=_number(record, "cpu_seconds"),

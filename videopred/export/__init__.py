@@ -7,12 +7,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from videopred import check, check_path
 from videopred.checkpoint import BEST, RunConfig, checkpoint_file, read_checkpoint
 from videopred.files import write_all
 from videopred.run_files import EXPORT, last_name, named_path
 from videopred.run_record import read_record, updates_learned
 from videopred.weights import Export, export_bytes
+
+OF_THIS_MACHINE = ("host", "process", "home", "job", "resumed")
+"""What of a record has a meaning on this machine only."""
 
 
 def export_run(
@@ -66,11 +71,7 @@ def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
         ValueError: a weight is too large for float16; or see `read_checkpoint`.
     """
     config, weights, done = read_checkpoint(run, checkpoint)
-    if half:
-        weights = {name: value.half() if value.is_floating_point() else value for name, value in weights.items()}
-        for name, value in weights.items():
-            fits, fix = bool(value.isfinite().all()), "leave --half out"
-            check.require(fits, "RUN", "have weights below 65,504 for --half", f"larger ones in {name}", fix)
+    weights = in_16_bits(weights, "RUN") if half else weights
     kept, record = checkpoint_file(run, checkpoint), _record(run, config)
     if kept.name != BEST:
         record |= {"checkpoint": kept.stem, "updates": done}
@@ -80,6 +81,23 @@ def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
     if half or unlike:  # scores of the one are none of the other
         record["weights"] = ", ".join([*unlike, *(["16 bits"] if half else [])])
     return Export(_settings(config), record, weights)
+
+
+def in_16_bits(weights: Mapping[str, Tensor], argument: str) -> dict[str, Tensor]:
+    """Weights by name, rounded to float16; who loads them has float32 again.
+
+    Args:
+        weights: finite numbers.
+        argument: what messages call the model that they are of.
+
+    Raises:
+        ValueError: one is too large for float16.
+    """
+    rounded = {name: value.half() if value.is_floating_point() else value for name, value in weights.items()}
+    for name, value in rounded.items():
+        fits, fix = bool(value.isfinite().all()), "leave --half out"
+        check.require(fits, argument, "have weights below 65,504 for --half", f"larger ones in {name}", fix)
+    return rounded
 
 
 def _settings(config: RunConfig) -> dict[str, Any]:
@@ -94,8 +112,7 @@ def _settings(config: RunConfig) -> dict[str, Any]:
 
 def _record(run: Path, config: RunConfig) -> dict[str, Any]:
     """What run.json says, without what has a meaning on this machine only."""
-    of_this_machine = ("host", "process", "home", "job", "resumed")
-    record = {name: value for name, value in read_record(run).items() if name not in of_this_machine}
+    record = {name: value for name, value in read_record(run).items() if name not in OF_THIS_MACHINE}
     if record.get("data"):
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
     if "command" in record:

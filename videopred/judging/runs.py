@@ -104,6 +104,8 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     alike: defaultdict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     for name, run in runs.items():
         config = run_settings(run)
+        if config.training is None:  # nothing is known of its seed
+            continue
         training = config.training.model_copy(update={"seed": 0})
         began = config.init_from and last_name(Path(config.init_from))  # all that an export says
         early = read_header(run)[1].get("checkpoint") if run.is_file() else None

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from videopred import check, check_path
-from videopred.checkpoint import RunConfig, choices, read_run, take_weights
+from videopred.checkpoint import RunConfig, TrainedConfig, choices, read_run, take_weights
 from videopred.models import build
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
@@ -61,7 +61,7 @@ def _try_out(predictor: Predictor) -> None:
     check.require(not odd, f"core {type(core).__name__}", "save tensors of finite numbers alone", ", ".join(odd), fix)
 
 
-def _check_same_model(config: RunConfig, theirs: RunConfig) -> None:
+def _check_same_model(config: RunConfig, theirs: TrainedConfig) -> None:
     """Refuse weights of another model, and say what differs."""
     ours, other = choices(config), choices(theirs)
     differing = [name for name in ours if ours[name] != other.get(name)]

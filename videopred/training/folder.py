@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.checkpoint import RunConfig, run_settings
+from videopred.checkpoint import RunConfig, folder_settings
 from videopred.files import write_json
 from videopred.run_files import LOCK, RECORD, SETTINGS, aside
 from videopred.systems import replace, with_closing
@@ -124,7 +124,7 @@ class RunFolder:
         if not (self.path / SETTINGS).is_file():
             return False
         with suppress(check.FaultyFileError):
-            run_settings(self.path)
+            folder_settings(self.path)
             return True
         return (self.path / RECORD).is_file()
 

@@ -15,7 +15,7 @@ from videopred.checkpoint import (
     DamagedCheckpointError,
     RunConfig,
     choices,
-    run_settings,
+    folder_settings,
     settings_in,
     whole_checkpoint,
 )
@@ -54,7 +54,7 @@ def read_settings(run: Path) -> tuple[RunConfig, dict[str, Any]]:
     """
     must, fix = "be a run folder", "an export has no checkpoint to go on from; start from it with --init-from"
     check.require(not check_path.run_folder(run).is_file(), "--resume", must, run, fix)
-    return run_settings(run), _record(run)
+    return folder_settings(run), _record(run)
 
 
 def is_finished(run: Path) -> bool:

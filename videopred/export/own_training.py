@@ -1,0 +1,82 @@
+"""Models that were trained in a program of somebody's own, as files that every command takes in place of a run."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from videopred import check, check_path
+from videopred.checkpoint import DataRecord, TrainedConfig
+from videopred.datasets.clip_source import ClipSource
+from videopred.device import usual_numbers
+from videopred.export import OF_THIS_MACHINE, in_16_bits
+from videopred.files import write_all
+from videopred.judging.fitting import check_opened
+from videopred.models import build
+from videopred.models.precision import not_finite
+from videopred.models.predictor import Predictor, check_model
+from videopred.training.provenance import provenance
+from videopred.weights import Export, export_bytes
+
+
+def save_model(
+    predictor: Predictor,
+    out: Path | str,
+    *,
+    learned_from: ClipSource | None = None,
+    half: bool = False,
+    overwrite: bool = False,
+) -> Path:
+    """Write a predictor that was trained in a program of one's own as a file, and return its path.
+
+    Every command, `load_run` and `plausibility` take it in place of a run, as they take what `videopred export` wrote.
+    It says nothing of how the model was trained.
+
+    Args:
+        predictor: what `build` gave, with other weights. It is not changed.
+        out: the file; ends in .safetensors.
+        learned_from: the clips it learned from, which scores on them then tell; None if that is not to be known.
+        half: round the weights to 16 bits, which halves the file and changes scores a little.
+        overwrite: replace a file that is there already.
+
+    Raises:
+        TypeError: no model, no path, or no open clips.
+        ValueError: the file is not called as exports are; the model has other parts than its settings say, as under an
+            intervention; or weights that are not finite, or too large for 16 bits.
+        FileExistsError: the file is there already.
+    """
+    check_model(predictor)
+    predictor = getattr(predictor, "_orig_mod", predictor)  # what torch.compile was given
+    out = check_path.absent("--out", check_path.export_name(check_path.as_path("--out", out)), overwrite)
+    if learned_from is not None:
+        check_opened(learned_from)
+    config = TrainedConfig(model=predictor.config, film_shape=predictor.film_shape, data=_record_of(learned_from))
+    weights = predictor.state_dict()
+    _check_whole(weights, config)
+    record = {name: value for name, value in provenance().items() if name not in OF_THIS_MACHINE}
+    record["finished"] = record.pop("started")  # all that is known of its times
+    if half:
+        weights, record["weights"] = in_16_bits(weights, "predictor"), "16 bits"
+    settings = config.model_dump(mode="json", include=config.model_fields_set)
+    write_all({out: export_bytes(Export(settings, record, weights))}, overwrite=overwrite)
+    return out
+
+
+def _record_of(clips: ClipSource | None) -> DataRecord | None:
+    """What clips are, without the folder that they are in here."""
+    if clips is None:
+        return None
+    return DataRecord(path=clips.path.name, name=clips.name, sha256=clips.fingerprint())
+
+
+def _check_whole(weights: dict[str, Any], config: TrainedConfig) -> None:
+    """Refuse weights that a model of these settings does not have, or none of which it has, and what are no numbers."""
+    with torch.random.fork_rng(devices=()), usual_numbers():  # weights are drawn
+        wanted = {name: value.shape for name, value in build(config.model, config.film_shape).state_dict().items()}
+    found = {name: getattr(value, "shape", None) for name, value in weights.items()}
+    differing = [name for name in wanted | found if wanted.get(name) != found.get(name)]
+    must, fix = "have the weights of its settings", "save what videopred.build gave, with none of its parts changed"
+    check.require(not differing, "predictor", must, f"others at {', '.join(differing[:3])}", fix)
+    odd = not_finite(weights)
+    must, fix = "have weights that are finite numbers", "train again, with a lower learning rate"
+    check.require(not odd, "predictor", must, f"others in {', '.join(odd)}", fix)
