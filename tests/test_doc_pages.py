@@ -112,15 +112,21 @@ def test_what_the_page_on_many_machines_runs(capsys):
     assert "threads  " in capsys.readouterr().out
 
 
-def test_a_model_with_ones_own_loss_is_for_commands(tmp_path, monkeypatch, capsys):
+def test_ones_own_loss_and_loop_give_models_for_commands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    learns, *_ = blocks(made_small(ADDING), "python")
-    exec(learns, {})
-    generate("balls4", {"train": 2, "test": 3})
-    evaluate, render, _ = commands(ADDING)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "mylosses", raising=False)
+    loss, loop, *_ = blocks(ADDING, "python")
+    Path("mylosses.py").write_text(loss)
+    generate("balls4", {"train": 2, "validation": 1, "test": 3})
+    learn, evaluate, render, _ = commands(ADDING)
+    small = "--core.units 3 --updates 1 --batch-size 2 --window 3 --device cpu"
+    cli.run([*shlex.split(learn)[1:], *small.split()])
+    assert "train_focal" in Path("models/focal/logs/metrics.csv").read_text()
+    exec(loop, {})
     for line in (evaluate, render):
         cli.run(shlex.split(line)[1:])
-    assert "wrote eval/by-l1/balls4/test-2.gif" in capsys.readouterr().out
+    assert "wrote eval/mine/balls4/test-2.gif" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -128,7 +134,7 @@ def test_ones_own_model_and_metric_are_judged(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "mymetrics", raising=False)
-    _, judged, several, metric, known = blocks(made_small(ADDING), "python")
+    _, _, judged, several, metric, known = blocks(made_small(ADDING), "python")
     Path("mymetrics.py").write_text(metric)
     exec(judged + several + known, {})
     shown = capsys.readouterr().out

@@ -27,6 +27,9 @@ from videopred.explaining import explain
 Part = Literal["train", "validation", "test"]
 """A part of a data set."""
 
+LOSSES = ("bce", "mse", "gaussian")
+"""The losses of training, see `videopred.training.losses`."""
+
 NO_DEFAULT_SHOWN = arg(help_behavior_hint="")
 """For flags whose default is none: what happens then is in the words of their help."""
 
@@ -145,8 +148,10 @@ class TrainingConfig(Settings):
     but for what dropout, noise and sampling draw."""
     window: Annotated[int, Field(ge=2)] | None = None
     """Consecutive frames of a clip, at least 2, from which an update learns, from a random start; default: all."""
-    loss: Literal["bce", "mse", "gaussian"] = "bce"
-    """Binary cross-entropy from logits, squared error, or likelihood of a Gaussian around the predicted intensity."""
+    loss: str = "bce"
+    """Binary cross-entropy from logits (bce), squared error (mse), likelihood of a Gaussian around the predicted
+    intensity (gaussian), or MODULE:FUNCTION, which takes logits and frames (N, C, H, W) and returns the loss of each
+    value."""
     deviation: PositiveFloat | None = None
     """Standard deviation of --loss gaussian, of intensities in [0, 1]; default: 0.1."""
     reduction: Literal["mean", "sum"] = "mean"
@@ -197,6 +202,16 @@ class TrainingConfig(Settings):
     """Random seed of the initial weights, the order of clips and all noise; of the clips too when DATA is a recipe."""
 
     @property
+    def has_own_loss(self) -> bool:
+        """Whether its loss is a function of somebody's own."""
+        return ":" in self.loss
+
+    @property
+    def loss_name(self) -> str:
+        """What its loss is called in logs; of one's own, the name of the function."""
+        return self.loss.rpartition(":")[2]
+
+    @property
     def gaussian_deviation(self) -> float:
         """`deviation`, or what None stands for."""
         return 0.1 if self.deviation is None else self.deviation
@@ -220,6 +235,12 @@ class TrainingConfig(Settings):
     def validation_clips_made(self) -> int:
         """`validation_clips`, or what None stands for."""
         return 200 if self.validation_clips is None else self.validation_clips
+
+    @field_validator("loss")
+    @classmethod
+    def _is_known_or_own(cls, loss: str) -> str:
+        own = re.fullmatch(r"\w+(\.\w+)*:\w+", loss) is not None
+        return loss if own else check.one_of("--loss", loss, [*LOSSES, "MODULE:FUNCTION"])
 
     @model_validator(mode="after")
     def _settings_agree(self) -> "TrainingConfig":

@@ -150,14 +150,15 @@ def test_a_card_counts_the_parameters_and_the_bytes_of_the_export(kind, width):
     assert f"\n| weights | {str(kind).removeprefix('torch.')}; {size(width * count)} |\n" in _summary(of)
 
 
-def test_a_card_says_how_long_the_model_learned_and_on_what():
-    training = TrainingConfig(updates=2, batch_size=4)
+@pytest.mark.parametrize(("loss", "by"), [("mse", ""), ("mylosses:focal", ", by the loss `mylosses:focal`")])
+def test_a_card_says_how_long_the_model_learned_by_and_on_what(loss, by):
+    training = TrainingConfig(updates=2, batch_size=4, loss=loss)
     settings = RunConfig(model=tiny_model("gru"), film_shape=(1, 24, 32), training=training)
     record = {"seconds": 70, "cpu_seconds": 125, "device": "cpu", "threads": 3}
     clips: Any = SimpleNamespace(files=lambda: ["balls4.h5"], path="balls4.h5")
     of: Any = Described("mine", Export(settings.model_dump(mode="json"), record, {}), None, clips, "f00", [])
-    told = "2 updates of 4 clips from seed 0, 1 min 10 s by the clock, 2 min 5 s of CPU time, on cpu, 3 threads. The"
-    assert next(_training(of)).startswith(told)
+    took = "1 min 10 s by the clock, 2 min 5 s of CPU time, on cpu, 3 threads"
+    assert next(_training(of)).startswith(f"2 updates of 4 clips from seed 0{by}, {took}. The")
 
 
 @pytest.mark.parametrize(

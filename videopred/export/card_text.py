@@ -184,6 +184,8 @@ def _training(of: Described) -> Iterator[str]:
     done = training.updates if learned is None else learned
     asked = "" if done == training.updates else f", where {training.updates:,} were asked for"
     told = [f"{counted(done, 'update')} of {counted(training.batch_size, 'clip')} from seed {training.seed}{asked}"]
+    if training.has_own_loss:
+        told.append(f"by the loss `{training.loss}`")
     if "seconds" in record:
         told.append(f"{duration(record['seconds'])} by the clock")
     if "cpu_seconds" in record:

@@ -87,7 +87,7 @@ class Learner(lightning.LightningModule):
         """Log the mean loss of a whole batch, every few updates and at the last."""
         if self._is_logged(self.global_step + 1):
             training, shared = self.config.training, self.trainer.world_size > 1
-            self.log(f"train_{training.loss}", as_logged(training, loss, self.pixels), sync_dist=shared)
+            self.log(f"train_{training.loss_name}", as_logged(training, loss, self.pixels), sync_dist=shared)
             self.log("learning_rate", self.step_size())
 
     def _is_logged(self, number: int) -> bool:
@@ -167,7 +167,7 @@ class Learner(lightning.LightningModule):
         total, count = self._sums
         loss = as_logged(training, total / count, self.pixels)
         self.validations.note(loss.item(), self.global_step, training.plateau_patience)
-        self.log(f"validation_{training.loss}", loss.float())
+        self.log(f"validation_{training.loss_name}", loss.float())
         if self.has_stopped_falling:
             self.trainer.should_stop = True
 
@@ -267,6 +267,8 @@ class Learner(lightning.LightningModule):
         fix = f"lower --learning-rate {clipped}; what was saved before is kept"
         if where == LOSS_ITSELF and training.loss == "gaussian":
             fix = "raise --deviation"
+        elif where == LOSS_ITSELF and training.has_own_loss:
+            fix = f"make {training.loss} finite, also where a prediction is sure and wrong"
         elif number == 1:  # before any step
             fix = "choose other settings of the model"
         if getattr(core, "comm", False) and not getattr(core, "comm_gate", True):  # states may grow from step to step

@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from videopred.models.precision import widened
 from videopred.settings import TrainingConfig
+from videopred.training.own_loss import own_loss
 
 
 def bce(logits: Tensor, truth: Tensor, deviation: float, by: str) -> Tensor:
@@ -41,12 +43,17 @@ def loss_between(training: TrainingConfig, logits: Tensor, truth: Tensor, by: st
         truth: (…, C, H, W) float in [0, 1].
         by: mean for one number, none for (…, C, H, W) numbers whose mean it is.
     """
-    loss = LOSSES[training.loss](logits, truth, training.gaussian_deviation, by)
+    if training.has_own_loss:
+        each = own_loss(training.loss)(*(widened(values.flatten(0, -4)) for values in (logits, truth)))
+        loss = each.mean() if by == "mean" else each.view_as(truth)
+    else:
+        loss = LOSSES[training.loss](logits, truth, training.gaussian_deviation, by)
     return loss * truth.shape[-3:].numel() if training.reduction == "sum" else loss
 
 
 def as_logged(training: TrainingConfig, loss: Tensor, values: int) -> Tensor:
-    """A loss of `loss_between` in the unit of the metric of its name: a sum over a frame, but for mse a mean.
+    """A loss of `loss_between` in the unit of the metric of its name: for bce and gaussian a sum over a frame, else a
+    mean.
 
     Args:
         training: says which loss it is, and whether it is summed over a frame.
@@ -54,6 +61,6 @@ def as_logged(training: TrainingConfig, loss: Tensor, values: int) -> Tensor:
         values: numbers in a frame, C·H·W.
     """
     summed = training.reduction == "sum"
-    if training.loss == "mse":
-        return loss / values if summed else loss
-    return loss if summed else loss * values
+    if training.loss in ("bce", "gaussian"):
+        return loss if summed else loss * values
+    return loss / values if summed else loss

@@ -26,6 +26,7 @@ from videopred.training.float32_products import fast_products
 from videopred.training.folder import RunFolder
 from videopred.training.forecast import Forecast, check_memory, forecast
 from videopred.training.learner import Learner
+from videopred.training.own_loss import try_out
 from videopred.training.places import usual_folder
 from videopred.training.resuming import StartingPoint, check_data, check_same, find_start, is_finished, read_settings
 from videopred.training.stopping import TimeLimit
@@ -226,6 +227,7 @@ def _prepare(
         init_from=None if init_from is None else str(init_from.resolve()),
         experiment=experiment,
     )
+    try_out(config.training, config.film_shape, how.device)
     return Learner(first_predictor(config, folder), config), clips
 
 
@@ -283,6 +285,7 @@ def resume(
     folder.take_up()
     try:
         clips = TrainingClips(file, how.training, how.compute, str(how.device))
+        try_out(config.training, config.film_shape, how.device)
         start = find_start(run, config)
         # A checkpoint brings its weights; the run that the first were from may be gone.
         if start.checkpoint:

@@ -79,6 +79,6 @@ class TellValidations(Callback):
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         assert isinstance(pl_module, Learner)
-        name = f"validation_{pl_module.config.training.loss}"
+        name = f"validation_{pl_module.config.training.loss_name}"
         loss, lowest = trainer.callback_metrics[name], pl_module.validations.lowest_at == trainer.global_step
         say(f"update {trainer.global_step:,}: {name} {float(loss):.6g}{', the lowest so far' if lowest else ''}")
