@@ -1,5 +1,8 @@
 """Models that learned in a program of somebody's own: whatever takes a run takes their files, and tells no tales."""
 
+import importlib
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,12 +75,15 @@ def test_plausibility_is_judged_by_it(place):
     assert videopred.plausibility(mine, scenes, videopred.PlausibilityConfig(burn_in=5)).stamp == run_stamp(mine)
 
 
-def test_nothing_is_said_of_how_it_learned():
+def test_nothing_is_said_of_how_it_learned(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["train.py", "/home/me/d.h5"])
+    for name, value in {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}.items():
+        monkeypatch.setenv(name, value)
     settings, record, _ = read_export(videopred.save_model(trained(), "mine.safetensors"))
     assert settings.keys() == {"model", "film_shape", "data"}
     assert settings["data"] is None
     assert {"finished", "versions", "commit", "threads"} <= record.keys()
-    assert record.keys().isdisjoint({"started", "state", "updates", "host", "process", "home"})
+    assert record.keys().isdisjoint({"started", "state", "updates", "command", "host", "process", "home", "job"})
     (listed,) = list_runs(Path("mine.safetensors"))
     assert (listed.state, listed.updates, listed.asked, listed.problem) == ("export", None, None, "")
     assert find_run(Path("mine.safetensors"), Path("eval")).scores == {}
@@ -90,6 +96,8 @@ def test_scores_on_the_clips_it_learned_from_say_so(place):
     assert run_settings(mine).data.path == data.name
     assert run(f"evaluate {mine} {data} --context 4 --horizon 3 --part train --out seen --metrics mse") == 0
     assert "model learned from clips of this part: scores on others may be worse" in load_scores("seen").notes
+    assert run(f"evaluate {mine} {data} --context 4 --horizon 3 --part validation --out chosen --metrics mse") == 0
+    assert load_scores("chosen").notes == ()
 
 
 def test_scores_are_of_the_file_they_were_made_of(place, capsys):
@@ -134,6 +142,18 @@ def spoilt(**parts: torch.nn.Module) -> Predictor:
     return mine
 
 
+class Louder(Predictor):
+    """A model of one's own, with the weights of ours."""
+
+    def forward(self, *words, **named):
+        said = super().forward(*words, **named)
+        return said._replace(logits=3 * said.logits)
+
+
+class Wrapper(torch.nn.Module):
+    film_shape = SHAPE
+
+
 def filled(number: float) -> Predictor:
     mine = trained()
     torch.nn.init.constant_(next(mine.encoder.parameters()), number)
@@ -147,7 +167,7 @@ def filled(number: float) -> Predictor:
         (lambda: torch.nn.Linear(2, 3), {}, "predictor must be a model, got Linear"),
         (trained, {"out": "mine.pt"}, r"--out must end in \.safetensors, got mine\.pt; rename it"),
         (trained, {"out": 3}, "--out must be a path"),
-        (trained, {"learned_from": "balls4.h5"}, r"must be clips that are open.*videopred\.open_dataset"),
+        (trained, {"learned_from": "balls4.h5"}, r"learned_from must be clips that are open.*videopred\.open_dataset"),
         (
             lambda: spoilt(decoder=torch.nn.Linear(2, 3)),
             {},
@@ -158,6 +178,12 @@ def filled(number: float) -> Predictor:
             {},
             r"got others at core\..*; save what videopred\.build gave, with none of its parts changed",
         ),
+        (lambda: spoilt(more=torch.nn.Linear(2, 3)), {}, r"got others at more\.weight, more\.bias; save what"),
+        (lambda: spoilt(decoder=torch.nn.Identity()), {}, r"must have the weights of its settings, got others at dec"),
+        (lambda: spoilt(more=torch.nn.Tanh()), {}, "must have the parts of its settings, got others at more; save"),
+        (lambda: Louder(tiny_model(), SHAPE), {}, "must have the parts of its settings, got others at itself; save"),
+        (Wrapper, {}, r"predictor must be a model, got Wrapper; give what videopred\.build gave"),
+        (trained, {"half": "no"}, "half must be True or False, got 'no'"),
         (lambda: filled(float("nan")), {}, r"must have weights that are finite numbers, got others in encoder\."),
         (lambda: filled(1e5), {"half": True}, r"must have weights below 65,504 for --half, got larger ones in enc"),
     ],
@@ -177,3 +203,48 @@ def test_a_file_that_is_there_stays_unless_it_may_go(place):
         videopred.save_model(trained("gru"), file, overwrite=True)
     assert file.read_bytes() == before
     assert [path.name for path in place.iterdir()] == [file.name]
+
+
+OWN = """
+import torch
+
+
+class Masked(torch.nn.Module):
+    rows, units = 2, 3
+
+    def __init__(self, features):
+        super().__init__()
+        self.inward = torch.nn.Linear(features, 6)
+        self.register_buffer("mask", torch.zeros(6), persistent=False)
+
+    def initial_state(self, batch, *, generator=None):
+        return self.inward.weight.new_zeros(batch, 6)
+
+    def step(self, inputs, state):
+        state = 0.5 * state + self.inward(inputs) + self.mask
+        return state.unflatten(1, (2, 3)), state, {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "odd"),
+    [
+        ("", ""),
+        ("    def get_extra_state(self):\n        return {'steps': 3}\n", "core._extra_state"),
+        ("infinite", "core.mask"),
+    ],
+)
+def test_a_core_of_ones_own_saves_tensors_of_numbers_alone(place, monkeypatch, more, odd):
+    """Its class may have been made anew since the model was built, as in a notebook."""
+    name = f"masked{len(more)}"
+    monkeypatch.syspath_prepend(place)
+    text = OWN + more if more != "infinite" else OWN.replace("zeros(6), persistent=False", "full((6,), -torch.inf)")
+    Path(f"{name}.py").write_text(text)
+    mine = build(tiny_model().model_copy(update={"core": videopred.core_config(f"{name}:Masked")}), SHAPE)
+    importlib.reload(sys.modules[name])
+    if not odd:
+        assert same_weights(mine, videopred.load_run(videopred.save_model(mine, "mine.safetensors")))
+        return
+    must = f"finite numbers, got others in {odd}; register a buffer, as of a mask, with persistent=False, save no extra"
+    with pytest.raises(ValueError, match=re.escape(must)):
+        videopred.save_model(mine, "mine.safetensors")

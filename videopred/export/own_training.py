@@ -1,5 +1,6 @@
 """Models that were trained in a program of somebody's own, as files that every command takes in place of a run."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from videopred.judging.fitting import check_opened
 from videopred.models import build
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor, check_model
+from videopred.models.settings import OwnConfig
 from videopred.training.provenance import provenance
 from videopred.weights import Export, export_bytes
 
@@ -47,13 +49,18 @@ def save_model(
     """
     check_model(predictor)
     predictor = getattr(predictor, "_orig_mod", predictor)  # what torch.compile was given
+    kind, fix = type(predictor).__name__, "give what videopred.build gave"
+    check.require_kind(isinstance(predictor, Predictor), "predictor", "be a model", kind, fix)
+    check.require_kind(isinstance(half, bool), "half", "be True or False", repr(half), "choose one of these")
     out = check_path.absent("--out", check_path.export_name(check_path.as_path("--out", out)), overwrite)
     if learned_from is not None:
-        check_opened(learned_from)
+        with check.named({"file": "learned_from"}):
+            check_opened(learned_from)
     config = TrainedConfig(model=predictor.config, film_shape=predictor.film_shape, data=_record_of(learned_from))
     weights = predictor.state_dict()
-    _check_whole(weights, config)
-    record = {name: value for name, value in provenance().items() if name not in OF_THIS_MACHINE}
+    _check_as_built(predictor, weights)
+    # Which command this program was given says nothing of the training.
+    record = {name: value for name, value in provenance().items() if name not in (*OF_THIS_MACHINE, "command")}
     record["finished"] = record.pop("started")  # all that is known of its times
     if half:
         weights, record["weights"] = in_16_bits(weights, "predictor"), "16 bits"
@@ -69,14 +76,30 @@ def _record_of(clips: ClipSource | None) -> DataRecord | None:
     return DataRecord(path=clips.path.name, name=clips.name, sha256=clips.fingerprint())
 
 
-def _check_whole(weights: dict[str, Any], config: TrainedConfig) -> None:
-    """Refuse weights that a model of these settings does not have, or none of which it has, and what are no numbers."""
+def _check_as_built(predictor: Predictor, weights: Mapping[str, Any]) -> None:
+    """Refuse a model with other parts or weights than one of its settings has, and weights that are no numbers."""
     with torch.random.fork_rng(devices=()), usual_numbers():  # weights are drawn
-        wanted = {name: value.shape for name, value in build(config.model, config.film_shape).state_dict().items()}
-    found = {name: getattr(value, "shape", None) for name, value in weights.items()}
-    differing = [name for name in wanted | found if wanted.get(name) != found.get(name)]
-    must, fix = "have the weights of its settings", "save what videopred.build gave, with none of its parts changed"
-    check.require(not differing, "predictor", must, f"others at {', '.join(differing[:3])}", fix)
+        usual = build(predictor.config, predictor.film_shape)
+    _require_equal("weights", _shapes(usual.state_dict()), _shapes(weights))
+    _require_equal("parts", _kinds(usual), _kinds(predictor))
     odd = not_finite(weights)
-    must, fix = "have weights that are finite numbers", "train again, with a lower learning rate"
-    check.require(not odd, "predictor", must, f"others in {', '.join(odd)}", fix)
+    fix = "train again, with a lower learning rate"
+    if isinstance(predictor.config.core, OwnConfig):
+        fix = f"register a buffer, as of a mask, with persistent=False, save no extra state, or {fix}"
+    check.require(not odd, "predictor", "have weights that are finite numbers", f"others in {', '.join(odd)}", fix)
+
+
+def _shapes(weights: Mapping[str, Any]) -> dict[str, Any]:
+    """Name -> shape; what a core of one's own saves beside tensors has none."""
+    return {name: getattr(value, "shape", None) for name, value in weights.items()}
+
+
+def _kinds(predictor: Predictor) -> dict[str, str]:
+    """Name of each part -> its class; by name, as a notebook may have defined it anew."""
+    return {name or "itself": type(part).__qualname__ for name, part in predictor.named_modules()}
+
+
+def _require_equal(what: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    differing = [name for name in {**wanted, **found} if wanted.get(name) != found.get(name)]
+    must, fix = f"have the {what} of its settings", "save what videopred.build gave, with none of its parts changed"
+    check.require(not differing, "predictor", must, f"others at {', '.join(differing[:3])}", fix)

@@ -65,8 +65,10 @@ def _notes_on_seen_clips(runs: Mapping[str, Path], scores: Scores) -> list[str]:
     )
     if how is None:
         return []
-    data = {name: run_settings(run).data for name, run in runs.items()}
-    seen = [name for name, of in data.items() if of is not None and of.sha256 == scores.fingerprint]
+    known = {name: run_settings(run) for name, run in runs.items()}
+    if scores.protocol.part == "validation":  # of what `save_model` wrote, nobody knows how it was chosen
+        known = {name: of for name, of in known.items() if of.training is not None}
+    seen = [name for name, of in known.items() if of.data is not None and of.data.sha256 == scores.fingerprint]
     return [f"{' and '.join(seen)} {how} this part: scores on others may be worse"] if seen else []
 
 
