@@ -42,13 +42,11 @@ def duration(seconds: float) -> str:
     """In the two largest units that fit: 0.4 s, 35 s, 2 min 5 s, 3 h 10 min, 8 days 0 h."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    minutes = whole // 60
-    if minutes < 24 * 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    days, hours = divmod(minutes // 60, 24)
-    return f"{counted(days, 'day')} {hours} h"
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{counted(days, 'day')} {hours} h"
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

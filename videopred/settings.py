@@ -294,6 +294,11 @@ class ComputeConfig(Settings):
     """Save and stop after this time, such as 90s, 1h30m or 2d; `--resume` continues. All of --seeds share it."""
 
     @property
+    def processes(self) -> int:
+        """How many train together, on all machines."""
+        return self.devices * self.nodes
+
+    @property
     def keeps_weights_whole(self) -> bool:
         """Whether each device has all weights, and each weight in one piece."""
         return self.strategy == "auto" or self.strategy.startswith("ddp")

@@ -58,7 +58,8 @@ def evaluate(
     runs, data = _split(paths, films)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
     check.device_kind(device)
-    _check_metrics(metrics)
+    for name in metrics:
+        find_metric("--metrics", name)
     words = {
         "part": part, "context": context, "horizon": horizon, "feedback": feedback, "samples": samples,
         "metrics": metrics or None, "metric_settings": metric_settings or None, "means": means or None, "clips": first,
@@ -144,11 +145,6 @@ def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Pat
     fits = len(paths) == (0 if films.true else 1)
     check.require(fits, "RUN and DATA", must, " ".join(map(str, paths)), "judge runs by themselves")
     return [], paths[0] if paths else None
-
-
-def _check_metrics(metrics: tuple[str, ...]) -> None:
-    for name in metrics:
-        find_metric("--metrics", name)
 
 
 def _results(runs: list[Path], data: Path | None, films: GivenConfig) -> Path:

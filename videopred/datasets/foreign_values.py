@@ -47,11 +47,10 @@ def to_levels(stored: np.ndarray, binary: bool, path: Path) -> np.ndarray:
 
 def _from_floats(stored: np.ndarray, path: Path) -> np.ndarray:
     """Floats as levels, if that is what they are: other floats are not rounded, as other films would then be scored."""
-    inside = bool((stored >= 0).all() and (stored <= 1).all())
     low, high = stored.min(), stored.max()
     fix = CONVERT if np.isfinite(low) and np.isfinite(high) else "replace what is not finite"
     got = f"{number_told(low)} to {number_told(high)}"
-    _require(inside, "hold float features between 0 and 1", got, path, fix)
+    _require(low >= 0 and high <= 1, "hold float features between 0 and 1", got, path, fix)
     scaled = stored * stored.dtype.type(255)
     levels = np.rint(scaled)
     odd = np.abs(scaled - levels) > 255 * np.finfo(stored.dtype).eps

@@ -21,6 +21,7 @@ NumPy's inner loops long, and every operation is elementwise along it, so a clip
 whatever is simulated beside it.
 """
 
+from functools import cache
 from itertools import count
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets.contacts import contact_tables, wall_number
 
+_pairs = cache(np.triu_indices)  # asked at every contact, and slow
 MAX_EVENTS_PER_FRAME = 1000
 _BURST = 50
 """More contacts a frame, on average over a clip so far and so many frames more, are taken for an endless series; a
@@ -91,7 +93,7 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
     x = np.ascontiguousarray(state.position.T)  # (2, N, B)
     v = np.where(np.isnan(x), 0, state.velocity.T)  # an absent disc meets nobody: NaN apart, and at rest
     radius, mass = np.ascontiguousarray(state.radius.T), np.ascontiguousarray(state.mass.T)  # (N, B)
-    first, second = np.triu_indices(len(radius), k=1)
+    first, second = _pairs(len(radius), 1)
     reach = radius[first] + radius[second]  # (N (N - 1) / 2, B)
     fall = np.zeros(x.shape)
     fall[1] = np.where(np.isnan(mass), 0, box.gravity)
@@ -126,7 +128,7 @@ def _next_contact(
     """Wait (B,) until each clip's next contact, and which (B,): walls by axis and disc, then pairs."""
     to_wall = _until_wall(x, v, fall, radius, box)
 
-    first, second = np.triu_indices(len(radius), k=1)
+    first, second = _pairs(len(radius), 1)
     d, u = x[:, first] - x[:, second], v[:, first] - v[:, second]
     a, b = u[0] * u[0] + u[1] * u[1], d[0] * u[0] + d[1] * u[1]
     c = d[0] * d[0] + d[1] * d[1] - reach * reach
@@ -172,7 +174,7 @@ def _collide(
         first, second, impulse: (E,) columns of CONTACT, for the clips in `clip`.
     """
     discs = len(mass)
-    first, second = np.triu_indices(discs, k=1)
+    first, second = _pairs(discs, 1)
     axis, i = np.divmod(event, discs)
     j = np.empty_like(i)
     impulse = np.empty(len(event))

@@ -244,7 +244,8 @@ def compare(
     fix = 'write {"RIMs": …}, with what videopred.evaluate or load_scores returned'
     check.require_kind(isinstance(scores, Mapping), "scores", "be a dict of scores by name", type(scores).__name__, fix)
     must = "be a dict of rows and what they are called"
-    named = isinstance(names or {}, Mapping) and all(isinstance(name, str) for name in (names or {}).values())
+    called = names or {}
+    named = isinstance(called, Mapping) and all(isinstance(name, str) for name in called.values())
     check.require_kind(named, "names", must, repr(names), "leave it out")
     for name, table in scores.items():
         check.require_kind(isinstance(name, str), "scores", "be called by text", repr(name), fix)
@@ -252,7 +253,6 @@ def compare(
         check.require_kind(isinstance(table, Scores), f"scores of {name}", "be scores", type(table).__name__, fix)
     check.require(len(scores) > 0, "SCORES", "be given", "nothing", "name what `videopred evaluate` wrote")
     same, left_out = by_shared_metrics(scores)
-    called = names or {}
     return Comparison(same, relative_to or next(iter(model_rows(scores, called))), left_out, called)
 
 

@@ -137,7 +137,7 @@ def matches(predicted: Objects, true: Objects) -> Tensor:
     """The track of each true object in each frame, matched anew: (B, 1 + T, N) int64, NOBODY where none is near."""
     gate, seen = gates(true).unsqueeze(-1), true.seen
     frames = []
-    before = torch.full_like(gates(true), NOBODY, dtype=torch.int64)
+    before = torch.full_like(gate[..., 0], NOBODY, dtype=torch.int64)
     for frame in range(true.positions.shape[1]):
         apart = distances(predicted.positions[:, frame], true.positions[:, frame])
         columns = torch.arange(apart.shape[-1], device=apart.device)

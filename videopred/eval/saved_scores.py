@@ -4,19 +4,17 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from videopred import check, check_path
 from videopred.eval import find_metric, make_metric
 from videopred.eval.file_names import SCORE_FILES, SCORES
+from videopred.eval.metric import Quantity
 from videopred.eval.scores import MEASURED, SCENES, Scores
 from videopred.eval.settings import Protocol
 from videopred.files import whole_npz
-
-if TYPE_CHECKING:
-    from videopred.eval.metric import Quantity
 
 _FIX, _AGAIN = "make them with `videopred evaluate`", "make them again with `videopred evaluate --overwrite`"
 """What to do about scores that are not there, and about damaged ones."""
@@ -107,6 +105,6 @@ def _check_fits(scores: Scores) -> None:
             raise ValueError(f"{', '.join(rows)} in the place of models")
 
 
-def _metric(said: Mapping[str, Any]) -> "Quantity":
+def _metric(said: Mapping[str, Any]) -> Quantity:
     name = said["metric"]
     return make_metric(name, find_metric(f"a metric in {SCORES}", name)[0](**said["settings"]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,12 @@ from videopred.eval.intervals import (
     resample,
     tensors_of,
 )
-from videopred.eval.metric import naming
+from videopred.eval.metric import Quantity, naming
 from videopred.eval.score_text import score_csv, score_dict
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
 from videopred.eval.tables import COPY_LAST, check_step, score_table
 from videopred.files import array_bytes, json_text, write_all
-
-if TYPE_CHECKING:
-    from videopred.eval.metric import Quantity
 
 SCENES = "scenes"
 """The array of `Scores.scenes` beside those of measurements, which have slashes in their names."""
@@ -45,7 +42,7 @@ class Scores:
 
     measurements: Mapping[str, Mapping[str, Measured]]
     """row -> column -> what was measured of every clip, in the order of the clips: name -> (B, T) float64."""
-    metrics: Mapping[str, "Quantity"]
+    metrics: Mapping[str, Quantity]
     """column -> its metric, with convention and direction. A column has the metric's name, with more words where
     there were several samples, as in `ssim best of 10`."""
     file: str

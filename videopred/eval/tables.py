@@ -10,11 +10,11 @@ import numpy as np
 from videopred.amounts import counted
 from videopred.check import require
 from videopred.eval.intervals import OVER_CLIPS, mean_over_steps
+from videopred.eval.metric import Quantity
 from videopred.eval.settings import Protocol
 from videopred.eval.text import aligned
 
 if TYPE_CHECKING:
-    from videopred.eval.metric import Quantity
     from videopred.eval.scores import Scores
 
 
@@ -50,22 +50,22 @@ def check_step(step: int, horizon: int) -> None:
     require(inside, "steps", f"lie in 1 to {horizon}", step, "step 1 is the first predicted frame")
 
 
-def arrow(metric: "Quantity") -> str:
+def arrow(metric: Quantity) -> str:
     """Which way a metric is better."""
     return "↑" if metric.higher_is_better else "↓"
 
 
-def curve_title(label: str, metric: "Quantity") -> str:
+def curve_title(label: str, metric: Quantity) -> str:
     """The label of a metric, which way it is better, and its unit."""
     return f"{label} {arrow(metric)}{', ' if metric.unit else ''}{metric.unit}"
 
 
-def written(value: float, metric: "Quantity") -> str:
+def written(value: float, metric: Quantity) -> str:
     """A value with a metric's decimals; a dash for NaN."""
     return "–" if isnan(value) else f"{value:z.{metric.decimals}f}"
 
 
-def written_interval(low: float, high: float, metric: "Quantity") -> str:
+def written_interval(low: float, high: float, metric: Quantity) -> str:
     """Both ends with a metric's decimals; one dash where there is no interval."""
     return "–" if isnan(low) else f"{written(low, metric)} to {written(high, metric)}"
 
@@ -200,7 +200,7 @@ def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:
     return aligned(f"{scores.label(column)} {arrow(metric)} {along}", heads, list(scores.values), columns)
 
 
-def best_rows(values: Mapping[str, np.ndarray], metric: "Quantity") -> set[str]:
+def best_rows(values: Mapping[str, np.ndarray], metric: Quantity) -> set[str]:
     """The best rows by their means over steps, but for rounding, as films are in single precision; none where all are.
 
     Rows with values at fewer steps than others, because objects are lost for example, take no part: their values are of

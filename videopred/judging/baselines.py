@@ -1,17 +1,15 @@
 """The baselines in every table, which no model makes: the trivial ones, and for balls, what physics knows."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from videopred.datasets.clip_source import ClipSource
 from videopred.eval.baselines import TrainingStatistics, blank, copy_last, copy_last_calibrated, mean_frame
 from videopred.eval.tables import CEILING, COPY_LAST
 from videopred.judging.batches import Batch
 from videopred.judging.oracle import knows_physics, physics_oracle
-
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
 
 Draw = Callable[[Batch, TrainingStatistics | None], Tensor]
 """(batch, what is known of the training part) -> film (B, horizon, C, H, W)."""
@@ -59,7 +57,7 @@ BASELINES: dict[str, Baseline] = {
 """Name -> baseline, in the order of tables."""
 
 
-def baselines_for(file: "ClipSource", context: int, training: bool) -> dict[str, Baseline]:
+def baselines_for(file: ClipSource, context: int, training: bool) -> dict[str, Baseline]:
     """The baselines that can be drawn.
 
     Args:

@@ -1,22 +1,20 @@
 """Clips as films, in batches, cut where the rollout begins."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 from tqdm import tqdm
 
+from videopred.datasets.clip_source import ClipSource
 from videopred.frames import to_film
 from videopred.judging.given_films import GivenTruth
-
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
 
 
 class Batch(NamedTuple):
     """Some clips that follow one another in a part of a file."""
 
-    file: "ClipSource"
+    file: ClipSource
     """Where they are, with whatever else it knows of them."""
     part: str
     start: int
@@ -57,7 +55,7 @@ class Predicted(NamedTuple):
     """(B, horizon, H, W) whole numbers: which part of the model made each pixel, counted from 1, if it says so."""
 
 
-def read_film(file: "ClipSource", part: str, start: int, stop: int) -> Tensor:
+def read_film(file: ClipSource, part: str, start: int, stop: int) -> Tensor:
     """Clips of a part as a film: (B, T, C, H, W) float in [0, 1]."""
     if isinstance(file, GivenTruth):
         return file.given.read(start, stop)
@@ -65,7 +63,7 @@ def read_film(file: "ClipSource", part: str, start: int, stop: int) -> Tensor:
 
 
 def films(
-    file: "ClipSource", part: str, starts: Sequence[int], clips: int, batch_size: int, progress: bool
+    file: ClipSource, part: str, starts: Sequence[int], clips: int, batch_size: int, progress: bool
 ) -> Iterator[tuple[int, Tensor]]:
     """The first clips of a part as films, in batches, each with the index of its first clip.
 

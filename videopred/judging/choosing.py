@@ -1,26 +1,24 @@
 """Which clips to look at: the ones a model predicts worst or best, or any."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from videopred import check
+from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of, measuring_device
 from videopred.eval import METRICS, find_metric, make_metric
 from videopred.eval.metric import clip_means
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit
 from videopred.judging.tally import measure
+from videopred.models.predictor import Predictor
 from videopred.rollout import roll_out
-
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
-    from videopred.models.predictor import Predictor
 
 
 def clip_scores(
-    predictor: "Predictor",
-    file: "ClipSource",
+    predictor: Predictor,
+    file: ClipSource,
     part: str,
     metric: str,
     context: int,

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from videopred import check, check_path, pictures
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.motion import MODES
 from videopred.datasets.switching import AXES
 from videopred.files import write_each
@@ -16,20 +17,17 @@ from videopred.judging.fitting import check_fit, check_names, check_opened, chec
 from videopred.judging.predicting import imagine
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
+from videopred.models.predictor import Predictor
 from videopred.rendering import OF_ALL_CLIPS
 from videopred.rendering.clip_view import ClipView, view_of_rollout
 from videopred.rendering.encoding import draw_figure, draw_view
 from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
 
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
-    from videopred.models.predictor import Predictor
-
 
 def views_of(
-    predictor: "Predictor",
-    file: "ClipSource",
+    predictor: Predictor,
+    file: ClipSource,
     part: str,
     clips: Sequence[int],
     context: int,
@@ -64,7 +62,7 @@ def views_of(
     return views
 
 
-def _motion(file: "ClipSource", part: str, clip: int, frames: int) -> dict[str, np.ndarray]:
+def _motion(file: ClipSource, part: str, clip: int, frames: int) -> dict[str, np.ndarray]:
     """Words for the ways in which the one ball came to each frame, under the name motion; empty where none are told."""
     if file.recipe is None:  # others may call something else so
         return {}
@@ -79,8 +77,8 @@ def _motion(file: "ClipSource", part: str, clip: int, frames: int) -> dict[str, 
 
 
 def views_of_each(
-    predictors: Mapping[str, "Predictor"],
-    file: "ClipSource",
+    predictors: Mapping[str, Predictor],
+    file: ClipSource,
     part: str,
     clips: Sequence[int],
     context: int,
@@ -102,8 +100,8 @@ def views_of_each(
 
 
 def render(
-    predictor: "Predictor | Mapping[str, Predictor]",
-    file: "ClipSource",
+    predictor: Predictor | Mapping[str, Predictor],
+    file: ClipSource,
     *,
     clips: Sequence[int] | np.ndarray | ClipChoice | None = None,
     part: str = "test",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import torch
 from torch import Tensor
@@ -10,6 +10,7 @@ from torch import Tensor
 from videopred import check, check_path
 from videopred.amounts import counted
 from videopred.datasets import open_dataset
+from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of, my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
@@ -25,13 +26,10 @@ from videopred.judging.scoring import How, HowAndWhere, judge_rows
 from videopred.models.predictor import Predictor
 from videopred.rollout import rollout_words
 
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
-
 
 def evaluate(
     predictor: Predictor | Mapping[str, Predictor],
-    file: "ClipSource",
+    file: ClipSource,
     *,
     context: int | None = None,
     horizon: int | None = None,
@@ -41,7 +39,7 @@ def evaluate(
     means: Sequence[int] = (),
     batch_size: int = 32,
     first: int | None = None,
-    reference: "ClipSource | None" = None,
+    reference: ClipSource | None = None,
     feedback: str = "soft",
     samples: int = 1,
     progress: bool = False,
@@ -106,7 +104,7 @@ def _as_steps(means: Sequence[int]) -> tuple[int, ...]:
 
 
 def evaluate_protocol(
-    predictor: Predictor | Mapping[str, Predictor], file: "ClipSource", protocol: Protocol, **how: Unpack[How]
+    predictor: Predictor | Mapping[str, Predictor], file: ClipSource, protocol: Protocol, **how: Unpack[How]
 ) -> Scores:
     """Scores of a model's rollouts under a protocol, on the device of the first; see `evaluate` and `judge_rows`."""
     predictors = predictor if isinstance(predictor, Mapping) else {"model": predictor}
@@ -123,7 +121,7 @@ def evaluate_protocol(
     return judge_rows(predictions, file, protocol, device=device, **how)
 
 
-def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol, **how: Unpack[HowAndWhere]) -> Scores:
+def evaluate_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol, **how: Unpack[HowAndWhere]) -> Scores:
     """Scores of films made elsewhere; see `judge_rows`.
 
     Args:
@@ -158,7 +156,7 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     return judge_rows({"prediction": predict_batch}, file, protocol, **how)
 
 
-def _check_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:
+def _check_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> None:
     """Refuse films that cannot be held against the truth as the protocol asks."""
     clips = check_protocol(protocol, file)
     own = asks_for_masks(protocol.metrics)
@@ -200,7 +198,7 @@ def _check_names(predicted: GivenFilms, true: GivenFilms) -> None:
         check.require(ours == other or ours not in theirs, predicted.flag, must, got, fix)
 
 
-def _check_made(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:
+def _check_made(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> None:
     """Refuse what `videopred rollout` wrote after another context, or of other clips."""
     made, fix = predicted.made, "score it on what it was rolled out on"
     for name, asked in (("context", protocol.context), ("part", protocol.part)):
@@ -210,7 +208,7 @@ def _check_made(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -
     check.require(same, "DATA", f"hold the clips of {made.get('data')} that {predicted.path} is of", file.path, fix)
 
 
-def _check_beginning(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:
+def _check_beginning(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> None:
     """Refuse films that begin with the context, not where it ends.
 
     One such clip says little: where nothing moves yet, a right one begins so, too. Nor do several if what follows is
@@ -229,7 +227,7 @@ def _check_beginning(predicted: GivenFilms, file: "ClipSource", protocol: Protoc
     check.require(not same, predicted.flag, "begin with the first predicted frame", got, "cut these off")
 
 
-def _true_at_first(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> int:
+def _true_at_first(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> int:
     """How many frames of some films without a context are the true ones, as those of whole clips are; 0 of all."""
     if protocol.context > 0:
         return 0
@@ -246,7 +244,7 @@ def _equal(ours: Tensor, theirs: Tensor) -> Tensor:
 
 def judge(
     predict: Predict | Mapping[str, Predict],
-    file: "ClipSource",
+    file: ClipSource,
     protocol: Protocol,
     *,
     seeds: Mapping[str, Sequence[str]] | None = None,

@@ -2,28 +2,24 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from videopred import check, check_path
 from videopred.checkpoint import DataRecord
 from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.advice import kept_clips
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.digits import read_digits
+from videopred.datasets.settings import DatasetSettings
 from videopred.eval import find_metric
 from videopred.eval.protocols import FREE, PROTOCOLS, Card
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.objects import check_truth
-from videopred.models.predictor import check_model
-
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
-    from videopred.datasets.settings import DatasetSettings
-    from videopred.models.predictor import Predictor
+from videopred.models.predictor import Predictor, check_model
 
 
-def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
+def check_protocol(protocol: Protocol, file: ClipSource) -> int:
     """The number of clips to score, if the file can answer the protocol.
 
     Raises:
@@ -50,7 +46,7 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     return clips
 
 
-def check_opened(file: "ClipSource", predictors: Iterable[object] = (), also: str = "") -> None:
+def check_opened(file: ClipSource, predictors: Iterable[object] = (), also: str = "") -> None:
     """Refuse what are no open clips and loaded models; the message says how to open them, see `check_model`."""
     must, fix = "be clips that are open", "give what videopred.open_dataset returns"
     check_path.not_a_path("file", file, must, "open_dataset")
@@ -66,7 +62,7 @@ def check_names(models: Iterable[object]) -> None:
     check.require_kind(fits, "models", "have text as names", names, "put quotes around them")
 
 
-def check_part(part: str, file: "ClipSource") -> int:
+def check_part(part: str, file: ClipSource) -> int:
     """The number of clips in a part of the file, if it is there.
 
     Raises:
@@ -75,7 +71,7 @@ def check_part(part: str, file: "ClipSource") -> int:
     return file.parts[check.one_of("--part", part, [name for name, clips in file.parts.items() if clips > 0])]
 
 
-def check_fit(predictor: "Predictor", file: "ClipSource", name: str = "the model") -> None:
+def check_fit(predictor: Predictor, file: ClipSource, name: str = "the model") -> None:
     """Refuse a file whose frames are not of the shape that a model was built for."""
     ours, theirs = predictor.film_shape, file.film_shape
     must = f"hold frames of {shape_told(ours)}, which {name} was built for"
@@ -83,7 +79,7 @@ def check_fit(predictor: "Predictor", file: "ClipSource", name: str = "the model
     check.require(ours == theirs, str(file.path), must, shape_told(theirs), fix)
 
 
-def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
+def check_reference(reference: ClipSource, file: ClipSource) -> None:
     """Refuse a reference without a training part, or with frames of another shape than the file has."""
     parts = ", ".join(part for part, clips in reference.parts.items() if clips > 0) or "no clips"
     got = f"{reference.path} (which has {parts})"
@@ -94,7 +90,7 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
     check.require(ours == theirs, "--reference", must, shape_told(theirs), "give a file of the same frames")
 
 
-def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
+def check_card(name: str, file: ClipSource) -> tuple[str, ...]:
     """Refuse data that is not of a named protocol; notes for the reader if that cannot be checked fully.
 
     Files from elsewhere do not say how they were made: then only the size of frames is compared.
@@ -128,7 +124,7 @@ def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
     return ()
 
 
-def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, DataRecord | None]) -> tuple[str, ...]:
+def trained_on(name: str, file: ClipSource, learned: Mapping[Path, DataRecord | None]) -> tuple[str, ...]:
     """Notes on runs that were trained on other data than a named protocol asks for.
 
     If the protocol says nothing about training, models are to be trained on the data that they are tested on. Of films
@@ -162,7 +158,7 @@ def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, DataRecord 
     return tuple(notes)
 
 
-def _recipe_of(data: DataRecord | None) -> "DatasetSettings | None":
+def _recipe_of(data: DataRecord | None) -> DatasetSettings | None:
     """The recipe of the clips that a run learned from; None if they are not where they were, or have none."""
     clips = kept_clips(data.path) if data else None
     try:
@@ -171,12 +167,12 @@ def _recipe_of(data: DataRecord | None) -> "DatasetSettings | None":
         return None
 
 
-def _differing(learned: "DatasetSettings | None", wanted: Sequence[str]) -> list[str]:
+def _differing(learned: DatasetSettings | None, wanted: Sequence[str]) -> list[str]:
     """Settings in which a recipe differs from that preset among those wanted which it is most like."""
     return [] if learned is None else min((learned.differing(DATASETS[one].recipe, FREE) for one in wanted), key=len)
 
 
-def _shows_its_digits(learned: "DatasetSettings", tested: "DatasetSettings") -> bool:
+def _shows_its_digits(learned: DatasetSettings, tested: DatasetSettings) -> bool:
     """Whether a run learned from the package's digits, of MNIST's test file, and is tested with the whole MNIST's."""
     package = read_digits().sha256
     ours, theirs = (getattr(recipe, "mnist_sha256", None) for recipe in (learned, tested))

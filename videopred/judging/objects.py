@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from math import isnan, nan
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,15 +11,13 @@ from torch.nn.functional import pad
 
 from videopred import check
 from videopred.amounts import counted
+from videopred.datasets.clip_source import ClipSource
 from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.matching import gates
 from videopred.eval.objects import TRUTH, Objects
 from videopred.eval.tracking import LIT, track
 from videopred.judging.batches import Batch, Predicted
 from videopred.judging.given_films import GivenTruth
-
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
 
 _COVERED = float(np.float16(0.9))  # as files hold such shares
 """Share of an object that is seen, below which something covers it."""
@@ -29,7 +26,7 @@ _TO_TRACK = ("positions", "groups")
 """What tracking needs to know: where objects are in the last observed frame, and, of the masks, how large."""
 
 
-def check_truth(names: Iterable[str], file: "ClipSource") -> None:
+def check_truth(names: Iterable[str], file: ClipSource) -> None:
     """Refuse object metrics of a file that does not know its objects.
 
     Args:
@@ -50,7 +47,7 @@ def check_truth(names: Iterable[str], file: "ClipSource") -> None:
         check.require(file.places_known, "--metrics", must, got, fix)
 
 
-def notes_on_places(names: Iterable[str], file: "ClipSource", part: str) -> list[str]:
+def notes_on_places(names: Iterable[str], file: ClipSource, part: str) -> list[str]:
     """What a reader of object metrics must know of where the file says that objects are, and where films show any."""
     if OBJECT_METRICS.keys().isdisjoint(names):
         return []
@@ -58,7 +55,7 @@ def notes_on_places(names: Iterable[str], file: "ClipSource", part: str) -> list
     return [f"{file.path}: {note}" for note in (*told, *_note_on_light(file, part))]
 
 
-def _note_on_light(file: "ClipSource", part: str) -> list[str]:
+def _note_on_light(file: ClipSource, part: str) -> list[str]:
     """Whether in the first clips objects are dark, or all around them is lit, so that tracking finds others."""
     some = min(file.parts[part], _LOOKED_AT)
     lit = file.read_frames(part, 0, some).max(-1) >= 255 * LIT  # (B, T, H, W)

@@ -1,26 +1,22 @@
 """The physics oracle: balls moved on from their true state by the law of the data, and drawn."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from videopred.datasets.balls import BouncingBalls
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.physics import State
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.starts import Start
 from videopred.frames import to_film
 from videopred.judging.batches import Batch
 
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
-
 NEEDED = ("positions", "velocities", "objects/radius", "objects/mass")
 """What a file must know of its balls."""
 
 
-def knows_physics(file: "ClipSource") -> bool:
+def knows_physics(file: ClipSource) -> bool:
     """Whether the future of a file's clips can be computed: balls of ours, with their states."""
     return isinstance(file.recipe, BallsConfig) and all(name in file.truth for name in NEEDED)
 

@@ -6,22 +6,20 @@ module with the largest share, to the first of those with equal ones.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.datasets.clip_source import ClipSource
 from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.segmentation import OWN
 from videopred.eval.settings import DEFAULT_METRICS
 from videopred.frames import nearest
 from videopred.models.core import Trace
 from videopred.models.predictor import Predictor
-
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
-    from videopred.models.settings import PredictorConfig
+from videopred.models.settings import PredictorConfig
 
 Source = Literal["decoder", "attention"]
 _SOURCE_IN_WORDS = {
@@ -32,7 +30,7 @@ _USUAL_WITH_MASKS = ("own-fg-ari", "own-miou")
 """What is scored besides the usual metrics where a decoder paints masks, and the truth is known."""
 
 
-def usual_metrics(models: Iterable["PredictorConfig"], file: "ClipSource") -> tuple[str, ...]:
+def usual_metrics(models: Iterable[PredictorConfig], file: ClipSource) -> tuple[str, ...]:
     """What models are scored with unless metrics are named."""
     paints = any(model.decoder.kind == "masks" for model in models)
     known = file.places_known and {"positions", "groups"} <= set(file.truth)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of
 from videopred.frames import to_film
 from videopred.judging.batches import Batch, Predicted
@@ -16,9 +17,6 @@ from videopred.judging.fitting import check_fit, check_opened, check_part
 from videopred.judging.own_masks import masks_of
 from videopred.models.predictor import Predictor
 from videopred.rollout import Rollout, predict_next, roll_out
-
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
 
 Predict = Callable[[Tensor, int], Tensor]
 """What can be judged: (context film (B, T, C, H, W), horizon) -> film (B, horizon, C, H, W) in [0, 1]."""
@@ -57,7 +55,7 @@ def batch_predictor(predictor: Predictor, feedback: str, *, masks: bool = False)
 
 def imagine(
     predictor: Predictor,
-    file: "ClipSource",
+    file: ClipSource,
     part: str,
     clips: Sequence[int] | np.ndarray,
     context: int,

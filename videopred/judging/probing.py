@@ -4,18 +4,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from videopred import check, check_path
+from videopred.datasets.clip_source import ClipSource
 from videopred.eval.information import mutual_information, patterns, purity
 from videopred.eval.probe import from_left_to_right, in_random_order, probe_labels, probe_places
 from videopred.files import whole_npz
 from videopred.rollout import made_in, rollout_words
-
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
 
 Probe = Callable[[np.ndarray, np.ndarray], Any]
 """(states (B, T, D), truth (B, T, …)) -> a PlaceProbe or LabelProbe."""
@@ -27,7 +25,7 @@ _SHUFFLES = 20
 """How often labels are shuffled to see what choices tell about them by chance."""
 
 
-def known_of(file: "ClipSource", part: str, clips: Sequence[int], frames: int) -> dict[str, np.ndarray]:
+def known_of(file: ClipSource, part: str, clips: Sequence[int], frames: int) -> dict[str, np.ndarray]:
     """What a file knows of some clips that could be read from states: name -> (B, frames, …), or (B, …) of labels."""
     names = [name for name in file.truth if name in _MOVING or name.startswith(("series/", "labels/"))]
     known = {name: np.concatenate([file.read(part, name, clip, clip + 1) for clip in clips]) for name in names}

@@ -4,26 +4,24 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from videopred import check
 from videopred.checkpoint import DataRecord, load_run, run_settings
 from videopred.datasets import DATASETS
+from videopred.datasets.clip_source import ClipSource
 from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
 from videopred.judging.baselines import BASELINES
 from videopred.judging.evaluating import evaluate_protocol
 from videopred.run_files import SUMMARY, is_seed_folder, last_name, run_name
 from videopred.runs import how_far, run_stamp
 from videopred.weights import read_header
 
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
-    from videopred.eval.settings import Protocol
-
 
 def evaluate_runs(
-    runs: Sequence[Path], file: "ClipSource", protocol: "Protocol", *, device: str = "auto", **options: Any
+    runs: Sequence[Path], file: ClipSource, protocol: Protocol, *, device: str = "auto", **options: Any
 ) -> Scores:
     """Scores of one run, in the row *model*, or of several on the same clips, each in a row of its name.
 

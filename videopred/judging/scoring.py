@@ -1,12 +1,13 @@
 """The loop over a file's clips in which every row is scored, batch by batch."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 import torch
 
 from videopred import check
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.predictability import error_growth, frames_predictable
 from videopred.device import measuring_device, seeded_devices
 from videopred.eval import make_metric, read_metric_settings
@@ -25,10 +26,6 @@ from videopred.judging.predicting import PredictBatch, check_predicted
 from videopred.judging.sharing import Share, sharing
 from videopred.judging.tally import Tally
 
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
-
-
 _PREDICTABLE = 200
 """Clips from which it is computed for how long a world can be predicted."""
 
@@ -36,7 +33,7 @@ _PREDICTABLE = 200
 class How(TypedDict, total=False):
     """How to score what is asked. None of it changes the scores, unless a model is itself random."""
 
-    reference: "ClipSource | None"
+    reference: ClipSource | None
     """The file whose train part gives the mean frame and the calibration; None, as usual, is the judged file itself."""
     batch_size: int
     """Clips at a time; 32 unless said."""
@@ -56,7 +53,7 @@ class HowAndWhere(How, total=False):
 @torch.inference_mode()
 def judge_rows(
     predictions: Mapping[str, PredictBatch],
-    file: "ClipSource",
+    file: ClipSource,
     protocol: Protocol,
     **how: Unpack[HowAndWhere],
 ) -> Scores:
@@ -134,7 +131,7 @@ def _metrics(protocol: Protocol) -> dict[str, Quantity]:
     return metrics
 
 
-def _reference(given: "ClipSource | None", file: "ClipSource", protocol: Protocol) -> "ClipSource | None":
+def _reference(given: ClipSource | None, file: ClipSource, protocol: Protocol) -> ClipSource | None:
     """The file whose training part calibrates: that given, else the judged one; None of true films made elsewhere."""
     must, fix = "come with a --context of at least 1", "give one, or leave --reference out"
     check.require(given is None or protocol.context > 0, "--reference", must, protocol.context, fix)
@@ -145,7 +142,7 @@ def _reference(given: "ClipSource | None", file: "ClipSource", protocol: Protoco
 
 
 def _statistics(
-    reference: "ClipSource", protocol: Protocol, batch_size: int, share: Share, progress: bool
+    reference: ClipSource, protocol: Protocol, batch_size: int, share: Share, progress: bool
 ) -> TrainingStatistics:
     """What the rows that learn know of the training part."""
     clips = reference.parts["train"]
@@ -158,7 +155,7 @@ def _statistics(
     return statistics
 
 
-def _note_on_reference(given: "ClipSource | None", file: "ClipSource") -> list[str]:
+def _note_on_reference(given: ClipSource | None, file: ClipSource) -> list[str]:
     """That other clips than those of the judged file calibrate the trivial baselines."""
     if given is None or given.fingerprint() == file.fingerprint():
         return []
@@ -173,7 +170,7 @@ def _notes_on_samples(protocol: Protocol, steady: Sequence[str]) -> list[str]:
     return [f"all samples of a clip are the same film in {', '.join(steady)}{fix}"]
 
 
-def _scenes(file: "ClipSource", part: str, clips: int) -> np.ndarray | None:
+def _scenes(file: ClipSource, part: str, clips: int) -> np.ndarray | None:
     """The scene that each of the first clips is a film of; None where each is of its own.
 
     In data of others a label of that name may be no whole number for each clip, and means something else.
@@ -186,7 +183,7 @@ def _scenes(file: "ClipSource", part: str, clips: int) -> np.ndarray | None:
     return scenes.astype(np.int64) if numbered and len(np.unique(scenes)) < clips else None
 
 
-def _predictable(file: "ClipSource", part: str, clips: int) -> int | None:
+def _predictable(file: ClipSource, part: str, clips: int) -> int | None:
     """For how many frames a world can be predicted, from its first clips; None if its law is not known."""
     return frames_predictable(error_growth(file, part, min(clips, _PREDICTABLE))) if knows_physics(file) else None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -11,6 +11,7 @@ from videopred.amounts import counted
 from videopred.checkpoint import checkpoint_file, load_run
 from videopred.command_lines import evaluate_words, generate_words, plausibility_words, training_words, unlimited
 from videopred.datasets import open_dataset
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.description import describe
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
@@ -23,9 +24,6 @@ from videopred.report.tables import ScoreBlock, Table
 from videopred.run_files import data_name
 from videopred.systems import shell_quoted
 from videopred.typed_commands import resume_command, typed_command
-
-if TYPE_CHECKING:
-    from videopred.datasets.clip_source import ClipSource
 
 
 class Missing(NamedTuple):
@@ -146,14 +144,14 @@ def _check_by(by: str, run: FoundRun, scores: Scores | None) -> None:
     check.one_of("--by", by, scored)
 
 
-def _missing_scores(run: FoundRun, data: Path, file: "ClipSource", like: Protocol | None, together: bool) -> Missing:
+def _missing_scores(run: FoundRun, data: Path, file: ClipSource, like: Protocol | None, together: bool) -> Missing:
     """Scores on the clips shown, asked for as others were scored, or as is usual."""
     asked = like or Protocol(part=file.part_to_judge, context=file.context, horizon=file.horizon)
     words = evaluate_words(str(run.path), str(data), asked, file.parts.get(asked.part))
     return Missing(f"scores on {data.name}{_ALONE if together else ''}", typed_command(words))
 
 
-def _making(file: "ClipSource") -> str | None:
+def _making(file: ClipSource) -> str | None:
     """The command that makes a data file, clip for clip; None if it is not ours."""
     if file.recipe is None or file.seed is None:
         return None
@@ -191,7 +189,7 @@ def _has_checkpoint(run: Path) -> bool:
 
 def _predicted(
     run: FoundRun,
-    file: "ClipSource",
+    file: ClipSource,
     scores: Scores | None,
     by: str | None,
     device: torch.device,

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import ComparedRow
 from videopred.eval.intervals import OVER_CLIPS
+from videopred.eval.metric import Quantity
 from videopred.eval.plausibility_settings import asked_alike
 from videopred.eval.scores import Scores
 from videopred.eval.tables import (
@@ -24,9 +25,6 @@ from videopred.eval.tables import (
 )
 from videopred.plots.score_panel import over_steps
 from videopred.report.charts import Line, line_chart, styles
-
-if TYPE_CHECKING:
-    from videopred.eval.metric import Quantity
 
 
 class Cell(NamedTuple):
@@ -226,7 +224,7 @@ def _kinds(judged: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _difference(one: Difference, metric: "Quantity") -> Cell:
+def _difference(one: Difference, metric: Quantity) -> Cell:
     return Cell(written(one.difference, metric), one.told_apart, written_interval(one.low, one.high, metric))
 
 

@@ -80,14 +80,14 @@ class Course:
         Raises:
             KeyboardInterrupt: somebody stopped it; the message says who, and how to go on.
         """
-        signs = StopSigns(self.limit, several=self._are_several)
-        training = self.learner.config.training
+        training, compute = self.learner.config.training, self.learner.config.compute
+        signs = StopSigns(self.limit, several=compute.processes > 1)
         keep = KeepCheckpoints(self.folder.checkpoints, training, signs, self.start, self.folder.settle)
         with signs.held, self.clips.file:  # which others may then move or delete, on Windows too
             try:
                 with listening(self.folder.path / LOG, self.progress):
                     self._say_what_begins()
-                    with fast_products(training, self.learner.config.compute, self.device) as are_fast:
+                    with fast_products(training, compute, self.device) as are_fast:
                         if are_fast:
                             say("oneDNN multiplies float32 matrices, as it is faster than MKL on this processor")
                         self._train_until_stopped(keep)
@@ -159,7 +159,7 @@ class Course:
             warnings.filterwarnings("default", "The loaded checkpoint was produced with")  # a later version of it
             warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)  # said by us, once
             self._trainer = make_trainer(config, path, self.device, callbacks, self.start.done, loggers)
-            if self._are_several:
+            if config.compute.processes > 1:
                 end_together()
             if config.compute.compile != "none":
                 compile_predictor(self.learner.predictor, config.compute.compile, self.device.type)
@@ -176,11 +176,6 @@ class Course:
                 raise
             finally:
                 batches.over.release()
-
-    @property
-    def _are_several(self) -> bool:
-        """Whether other processes train along."""
-        return self.learner.config.compute.devices * self.learner.config.compute.nodes > 1
 
 
 def _told_by_loader(error: Exception) -> str:

@@ -116,9 +116,9 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
         _check_recordable(training, compute, device)
     if compute.compile == "inductor" and device.type in ("cpu", "cuda"):
         check_compiler("--compile inductor", device.type)
-    world = compute.devices * compute.nodes
     fix = "train on one here, or with WSL or on another machine on several"
-    check.require(may_train_together() or world == 1, "--devices", "be 1 on Windows, and --nodes", world, fix)
+    processes = compute.processes
+    check.require(may_train_together() or processes == 1, "--devices", "be 1 on Windows, and --nodes", processes, fix)
     if device.type != "cpu":
         there = torch.cuda.device_count() if device.type == "cuda" else 1
         fix = "lower it, or add machines with --nodes"
@@ -127,7 +127,7 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
         alone = compute.devices == 1 or device.index is None
         must, fix = "be 1 with a --device that is one of several", "give --device cuda"
         check.require(alone, "--devices", must, compute.devices, fix)
-    shares = world * training.accumulate
+    shares = processes * training.accumulate
     must = f"be a multiple of {shares}, devices times nodes times pieces"
     check.require(training.batch_size % shares == 0, "--batch-size", must, training.batch_size, "choose one that is")
     _check_launcher(compute)
@@ -170,9 +170,8 @@ def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:
     except (MisconfigurationException, ImportError, RuntimeError, TypeError, ValueError) as error:
         must, got = f"be one that can compute here, on {device.type}", f"{compute.strategy} ({error})"
         raise ValueError(check.complaint("--strategy", must, got, "choose another, or leave it out")) from error
-    processes = compute.devices * compute.nodes
-    fits = processes == 1 or not isinstance(trainer.strategy, SingleDeviceStrategy)
-    check.require(fits, "--strategy", f"be one for {processes} processes", compute.strategy, "leave it out")
+    fits = compute.processes == 1 or not isinstance(trainer.strategy, SingleDeviceStrategy)
+    check.require(fits, "--strategy", f"be one for {compute.processes} processes", compute.strategy, "leave it out")
 
 
 def _check_launcher(compute: ComputeConfig) -> None:
@@ -198,7 +197,7 @@ def _check_launcher(compute: ComputeConfig) -> None:
     got = f"{compute.devices} with --nodes {compute.nodes}"
     must = f"make {started} with --nodes, the processes that {name} has started"
     fix = f"give {name}'s {options[0]} as --devices, and its {options[1]} as --nodes"
-    check.require(started == compute.devices * compute.nodes, "--devices", must, got, fix)
+    check.require(started == compute.processes, "--devices", must, got, fix)
     task = my_task()
     if name == "srun" and task is not None:  # Slurm may put them elsewhere than Lightning counts them
         asked = f"{compute.devices}(x{compute.nodes})" if compute.nodes > 1 else str(compute.devices)

@@ -41,7 +41,7 @@ def fast_products(training: TrainingConfig, compute: ComputeConfig, device: torc
 
 def _pays_off(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> bool:
     """Whether products of float32 matrices are large, on a processor of AMD's with AVX-512 and for oneDNN."""
-    clips = training.batch_size // (compute.devices * compute.nodes * training.accumulate)
+    clips = training.batch_size // (compute.processes * training.accumulate)
     large = device.type == "cpu" and training.precision == "32-true" and clips >= _CLIPS
     by_amd = re.search(r"\bAMD\b|AuthenticAMD", processor_name()) is not None
     has_avx512 = torch.backends.cpu.get_cpu_capability() == "AVX512"

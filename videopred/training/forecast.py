@@ -132,8 +132,7 @@ def _bytes_expected(trial: "_Trial", clips: TrainingClips, share: int, few: int)
 
 def _size_of_share(config: RunConfig) -> int:
     """Clips that one process learns from at once."""
-    training, compute = config.training, config.compute
-    return training.batch_size // (compute.devices * compute.nodes * training.accumulate)
+    return config.training.batch_size // (config.compute.processes * config.training.accumulate)
 
 
 def _bytes_held(clips: TrainingClips, device: torch.device) -> int:
