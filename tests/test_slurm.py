@@ -25,7 +25,7 @@ def told(monkeypatch):
 @pytest.mark.parametrize("name", ["job", "bash", "interactive"])
 def test_a_task_of_several_knows_its_place(told, name):
     """Whatever its job is called: that of a shell of salloc's is called interactive, and so is it in srun there."""
-    told(STEP | {"SLURM_JOB_NAME": name})
+    told(STEP | {"SLURM_JOB_NAME": name, "SLURM_TASKS_PER_NODE": "1(x4)"})
     task = my_task()
     assert task is not None
     assert (task.rank, task.world_size, task.node_rank, task.local_rank, task.layout) == (2, 4, 1, 0, "2(x2)")

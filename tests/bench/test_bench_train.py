@@ -116,3 +116,16 @@ def test_peak_memory_is_that_of_the_work():
     assert 0.4 * clips < once < 0.7 * clips
     assert steps == pytest.approx(clips, rel=0.1)
     assert clips < 0.5 * peak_bytes("rims", "plain", 16, 21)
+
+
+def test_what_a_step_takes_is_told_of_ours_and_of_the_plain_one(monkeypatch):
+    """In float32 first, then with bfloat16; of three frames two are predicted."""
+    times = iter([PairedTimes([0.5], [2.0]), PairedTimes([0.25], [1.5])])
+    monkeypatch.setattr(train, "compare", lambda *_: next(times))
+    assert step_times("rims", 5, 3, 1) == {
+        "ms": 500,
+        "images_per_second": 20,
+        "plain_images_per_second": 5,
+        "times_faster_float32": 4,
+        "times_faster_bfloat16": 6,
+    }

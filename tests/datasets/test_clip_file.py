@@ -414,3 +414,7 @@ def test_a_file_for_which_too_many_are_open_is_not_called_damaged(path):
     got = "must be opened within the system's limit of open files, got one file more; raise it with `ulimit -n`, or use"
     with no_more_files_than(0), pytest.raises(OSError, match="^" + re.escape(f"{path} {got}")):
         open_already.read_frames("train", 0, 1)
+
+
+def test_a_file_is_in_the_layout_in_which_headers_have_checksums(path):
+    assert path.read_bytes()[8] == 2, "the version of its superblock"

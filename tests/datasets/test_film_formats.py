@@ -300,7 +300,7 @@ def test_nothing_there(tmp_path):
     [
         ({"axes": "TBXW"}, "--axes must be letters of B clips, T frames, C channels, H rows and W columns, each once"),
         ({"axes": "BHW"}, "T, H and W among them, got 'BHW'; give them in the array's order, such as TBHW"),
-        ({"axes": "TBHWT"}, "got 'TBHWT'"),
+        ({"axes": "TBHWB"}, "got 'TBHWB'"),
         ({"axes": "tbhw"}, "got 'tbhw'"),
         (
             {"range": (1, 1)},

@@ -71,7 +71,7 @@ def test_radii_have_a_unit_of_their_own(tmp_path, radii, expected, told, scale):
 
 @pytest.mark.parametrize(
     ("times", "told"),
-    [(1, None), (25, "velocities are 25 times as"), (0.04, "velocities are 0.04 times as")],
+    [(1, None), (0.55, None), (1.9, None), (25, "velocities are 25 times as"), (0.45, "velocities are 0.45 times as")],
 )
 def test_velocities_that_do_not_tell_how_far_objects_go_are_remarked(tmp_path, times, told):
     """Such as those per second; tracking goes by them."""
@@ -95,13 +95,14 @@ def test_so_are_those_that_point_elsewhere(tmp_path, turn):
     assert ClipFile(tmp_path / "x.h5").remarks["velocities"] == told
 
 
-def test_groups_of_more_objects_than_have_places_are_remarked(tmp_path):
+@pytest.mark.parametrize("most", [3, 9])
+def test_groups_of_more_objects_than_have_places_are_remarked(tmp_path, most):
     masks, places = discs_and_places()
-    masks[masks == masks.max()] = 9
+    masks[masks == masks.max()] = most
     group = {"training__features": masks[..., None] > 0, "training__groups": masks}
     write_group(**group, training__positions=places)(tmp_path / "x.h5")
     file = ClipFile(tmp_path / "x.h5")
-    told = f"groups hold 9, and positions are of {places.shape[2]} objects"
+    told = f"groups hold {most}, and positions are of {places.shape[2]} objects"
     assert file.remarks["numbers"] == told
     assert f"{file.path}: {told}" in notes_on_places(["position"], file, "train")
 
@@ -244,3 +245,21 @@ def test_numbers_of_any_kind_stay_what_they_are(tmp_path, kind):
         read = file.read("train", name, 0, masks.shape[1])
         assert read.dtype.isnative
         np.testing.assert_array_equal(read, expected.swapaxes(0, 1))
+
+
+def test_velocities_of_slow_objects_are_looked_at_too(tmp_path):
+    """They go a fifth of a pixel along each axis, so that their masks stay."""
+    masks, places = discs_and_places()
+    masks[:], places[:] = masks[:1], places[:1] + 0.2 * np.arange(5)[:, None, None, None]
+    group = {"training__features": masks[..., None] > 0, "training__groups": masks, "training__positions": places}
+    write_group(**group, training__velocities=np.full_like(places, 5.0))(tmp_path / "x.h5")
+    told = "velocities are 25 times as large as objects go in a frame"
+    assert ClipFile(tmp_path / "x.h5").remarks["velocities"] == told
+
+
+def test_places_are_known_though_nothing_is_seen_at_first(tmp_path):
+    masks, places = discs_and_places()
+    masks[:-1], places[:-1] = 0, np.nan
+    group = {"training__features": masks[..., None] > 0, "training__groups": masks}
+    write_group(**group, training__positions=places)(tmp_path / "x.h5")
+    assert ClipFile(tmp_path / "x.h5").places_known

@@ -168,3 +168,27 @@ def test_records_that_do_not_go_together_leave_no_file(tmp_path, records, compla
     ):
         writer.write_part("test", records, 3)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_clip_unlike_those_of_the_piece_before_leaves_no_file(tmp_path):
+    """The first of a second piece, of frames as large as theirs."""
+    records = [*films(16), {"features": np.zeros((T, W, H, C), np.uint8), "labels/kind": np.int16(16)}]
+    with (
+        pytest.raises(ValueError, match=r"^clip 16 of test must hold what the first does"),
+        new_file(tmp_path / "a.h5", {"name": "theirs"}) as writer,
+    ):
+        writer.write_part("test", records, 17)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_tells_only_at_the_end_that_it_is_full_leaves_no_file(tmp_path, monkeypatch):
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("videopred.datasets.writer.os.fsync", full)
+    with (
+        pytest.raises(OSError, match="No space left"),
+        new_file(tmp_path / "a.h5", {"name": "theirs"}) as writer,
+    ):
+        writer.write_part("test", films(2), 2)
+    assert list(tmp_path.iterdir()) == []

@@ -347,3 +347,14 @@ def test_trivial_rows_that_differ_by_rounding_alone_are_the_same():
     tables = {"gru": scored(0), "rims": scored(1)}
     tables["rims"].measurements["blank"]["mse"]["mse"] *= 1 + 1e-9
     assert "blank" in compare(tables).rows
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["mine/gru/two", "mine/rims/three"], ["two", "three"]),  # elsewhere
+        (["eval/mine/gru", "eval/mine/rims", "eval/lstm/two"], ["gru", "rims", "lstm"]),  # a folder of several
+    ],
+)
+def test_tables_that_are_in_no_folder_of_a_run_are_called_after_their_own(tmp_path, folders, names):
+    assert list(table_names(dict.fromkeys((tmp_path / folder for folder in folders), scored(0))).values()) == names

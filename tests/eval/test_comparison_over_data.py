@@ -383,3 +383,9 @@ def test_a_series_comes_in_its_order_and_other_data_as_it_was_given():
     for names in (["a.v1", "a.v2"], ["a.v1", "b.v2"]):  # of folders
         tables = [replace(table(name, constant(1)), file=f"datasets/{name}") for name in names]
         assert list(by_data([("gru", one) for one in tables])) == names
+
+
+def test_data_that_differ_in_their_ending_alone_are_called_with_it():
+    """A file of ours and one that it was made from."""
+    tables = [replace(table(name, constant(1)), file=f"datasets/{name}") for name in ("two.h5", "two.npz")]
+    assert list(by_data([("gru", one) for one in tables])) == ["two.h5", "two.npz"]

@@ -163,7 +163,7 @@ def test_who_was_lost_before_it_was_hidden_does_not_count():
 def test_it_is_out_when_half_of_it_is_seen():
     """Of a ball that comes out slowly the first frames say little about its place."""
     visibility = hide(TRUE, 0, 0, slice(2, 4)).visibility.clone()
-    visibility[0, 4, 0] = 0.3
+    visibility[0, 4, 0] = 0.49
     true = replace(TRUE, visibility=visibility)
     positions = TRUE.positions.clone()
     positions[0, 4, 0] += 99
@@ -203,3 +203,12 @@ def test_an_object_is_hidden_below_a_twentieth_of_it(share, lengths):
     visibility[1, 3:5, 2] = float(share)
     true = replace(TRUE, visibility=visibility)
     assert occlusions(as_predicted(true), true, SurvivalConfig()).length.tolist() == lengths
+
+
+def test_staying_is_preferred_to_two_new_matches():
+    """Ball 1, which nobody found, is nearer to the track of ball 0, beside which there is another now."""
+    places = torch.tensor([[10.0, 9.0], [12.3, 9.0]]).double().expand(1, 4, 2, 2)
+    found = torch.full((1, 4, 3, 2), torch.nan).double()
+    found[:, :, 0] = torch.tensor([11.9, 9.0])
+    found[:, 0, 0], found[:, 1:, 1] = places[0, 0, 0], places[0, 0, 0]
+    assert switches(Objects(found), Objects(places, radius=torch.full((1, 2), 2.0).double())) == [0.0] * 3

@@ -263,3 +263,10 @@ def test_what_cannot_be_aggregated():
 def test_what_cannot_be_asked(settings, message):
     with pytest.raises(ValueError, match=message):
         PlausibilityConfig(**settings)
+
+
+def test_matched_refuses_a_scene_of_which_one_film_nowhere_differs():
+    differs = np.ones((2, 4, 5), bool)
+    differs[1, 2] = False
+    with pytest.raises(ValueError, match=r"got none in scene 1 \(counted"):
+        aggregate("matched", np.zeros((2, 4, 5)), differs, None)

@@ -193,3 +193,24 @@ def test_just_a_radius_away_is_not_missed(away, missed):
     moved = places.clone()
     moved[:, 1:, :, 0] += away
     assert score("missed", Objects(moved), Objects(places, radius=torch.tensor([[2.0]]).double())) == [missed] * 2
+
+
+def test_what_is_found_where_a_hidden_ball_is_is_not_that_ball():
+    """Ball 1, hidden at first, is where object 1 is then, and comes out as object 2."""
+    places = torch.tensor([[10.0, 9.0], [30.0, 8.0]]).double().expand(1, 3, 2, 2)
+    visibility = torch.tensor([[[1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]])
+    true = Objects(places, radius=torch.tensor([[3.0, 2.0]]).double(), visibility=visibility)
+    found = torch.full((1, 3, 4, 2), torch.nan).double()
+    found[:, :, 0], found[:, :1, 1], found[:, 1:, 2] = places[:, :, 0], places[:, :1, 1], places[:, 1:, 1]
+    assert identities(Objects(found), true).tolist() == [[0, 2]]
+
+
+@pytest.mark.parametrize(("away", "step"), [(2.4, 4), (2.6, 1)])
+def test_a_clip_is_lost_once_the_only_one_seen_is_farther_than_the_smallest_radius(away, step):
+    places = torch.tensor([[10.0, 9.0], [30.0, 8.0]]).double().expand(1, 4, 2, 2)
+    visibility = torch.ones(1, 4, 2)
+    visibility[:, 1:, 1] = 0.0
+    true = Objects(places, radius=torch.tensor([[2.5, 4.0]]).double(), visibility=visibility)
+    moved = places.clone()
+    moved[:, 1:, 0, 0] += away
+    assert divergence(Objects(moved), true, KeptConfig()).tolist() == [step]

@@ -129,12 +129,13 @@ def test_the_export_of_a_checkpoint_on_the_way_is_no_seed(place, tmp_path):
     assert not [note for note in scores.notes if "not finished" in note], "the last one is the whole of it"
 
 
-def test_seeds_of_a_folder_that_made_their_clips_anew_are_one_group(place, tmp_path, monkeypatch):
+@pytest.mark.parametrize("recipe", ["balls4", "mine/balls.json"])
+def test_seeds_of_a_folder_that_made_their_clips_anew_are_one_group(place, tmp_path, monkeypatch, recipe):
     """As those of `train balls4 --seeds`: the seed of the training is that of the clips, too."""
 
     def read(run: Path) -> RunConfig:
         config = run_settings(run)
-        data = DataRecord(path="balls4", name="balls4", sha256=run.name)
+        data = DataRecord(path=recipe, name="balls4", sha256=run.name)
         return config.model_copy(update={"data": data})
 
     monkeypatch.setattr(runs, "run_settings", read)
