@@ -5,6 +5,7 @@ import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -167,18 +168,14 @@ def _bare_loop(config: RunConfig, data: Path, updates: int) -> Iterator[None]:
     learner = Learner(build(config.model, config.film_shape), config)
     adam = learner.configure_optimizers()
     batches = DataLoader(FilmDataset(data, "train"), batch_size=2)
-    limit, done = config.training.clip_norm, 0
-    while True:
-        for film in batches:
-            adam.zero_grad()
-            learner.loss_of(film, 0).backward()
-            if limit is not None:
-                torch.nn.utils.clip_grad_norm_(learner.parameters(), limit)
-            adam.step()
-            done += 1
-            yield
-            if done > updates:
-                return
+    limit = config.training.clip_norm
+    for film in islice(chain.from_iterable(repeat(batches)), updates + 1):
+        adam.zero_grad()
+        learner.loss_of(film, 0).backward()
+        if limit is not None:
+            torch.nn.utils.clip_grad_norm_(learner.parameters(), limit)
+        adam.step()
+        yield
 
 
 def _loader_rows(folder: Path, batch: int, frames: int, step_ms: float) -> dict[str, float]:

@@ -108,8 +108,7 @@ def rollout(
     if trace is not None:
         from videopred.judging.probing import known_of
 
-        frames = rollout.context.shape[1] + rollout.prediction.shape[1]
-        save_trace(trace, rollout, known_of(asked.file, part, chosen, frames), made)
+        save_trace(trace, rollout, known_of(asked.file, part, chosen, asked.context + asked.horizon), made)
     if first is None and len(chosen) < there and not json_:
         print(f"the first {len(chosen)} of {there} clips of the {part} part; --first {there} takes all")
     terminal.print_files(list(paths.values()), json_)

@@ -148,7 +148,7 @@ def _read(source: Path, config: ImportConfig) -> RawFilms | ConvertedFilms:
     form = FORMATS[fitting[0]]
     for name, default in ImportConfig().model_dump().items():
         given = getattr(config, name)
-        shown = " ".join(map(str, given)) if isinstance(given, tuple) else given
+        shown = check.as_typed(given) if isinstance(given, tuple) else given
         fits, fix = given == default or name in form.heeds, "it means nothing here"
         check.require(fits, f"--{name}", "be left out", f"{shown} for {source}", fix)
     return form.read(source, config)

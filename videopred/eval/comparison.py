@@ -14,7 +14,7 @@ from videopred.eval.comparison_rows import ComparedRow, model_rows, relative_err
 from videopred.eval.intervals import OVER_CLIPS, Estimate, over_clips
 from videopred.eval.latex import latex
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, own_feedback, what_was_asked, written, written_interval
+from videopred.eval.tables import head, own_feedback, what_was_asked, written, written_interval
 from videopred.eval.text import Block, aligned, csv_text, markdown, without_nan
 
 
@@ -130,10 +130,6 @@ class Comparison:
             if len(row.runs) > 1
         ]
 
-    def head(self, column: str) -> str:
-        """Title of a metric's block."""
-        return f"{self.first.label(column)} {arrow(self.first.metrics[column])}"
-
     def table(self) -> str:
         """Plain text for a terminal: values, differences with intervals, and ratios."""
         blocks = (aligned(*self._block(column)) for column in self.first.metrics)
@@ -205,7 +201,7 @@ class Comparison:
                 [written_interval(one.low, one.high, metric) for one in found],
                 ["–" if isnan(one.ratio) else f"{one.ratio:z.3f}" for one in found],
             ]
-        return Block(self.head(column), heads, list(self.rows), columns)
+        return Block(head(self.first, column), heads, list(self.rows), columns)
 
     def _legend(self) -> list[str]:
         lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]

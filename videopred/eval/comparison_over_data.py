@@ -13,7 +13,7 @@ from videopred.eval.data_names import Series, series_of
 from videopred.eval.data_tables import data_document, data_latex, data_table
 from videopred.eval.intervals import UNKNOWN, Estimate
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, how_asked, own_feedback
+from videopred.eval.tables import how_asked, own_feedback
 from videopred.eval.text import csv_text, without_nan
 
 
@@ -110,10 +110,6 @@ class DataComparison:
         found, reference = rows[row], rows.get(self.relative_to or "")
         ratio = UNKNOWN if reference is None else found.relative_to(reference, column, steps)
         return Cell(found.mean(column, steps), ratio, len(found.runs), found.deviation(column, steps))
-
-    def head(self, column: str, steps: int) -> str:
-        """Title of a metric's block."""
-        return f"{self.first.label(column)} {arrow(self.first.metrics[column])}, mean of {steps:,}"
 
     def table(self) -> str:
         """Plain text for a terminal: of each metric means with intervals and, if asked for, relative errors."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from videopred.amounts import counted
 from videopred.eval.intervals import OVER_CLIPS, UNKNOWN
 from videopred.eval.latex import latex
-from videopred.eval.tables import best_rows, with_half
+from videopred.eval.tables import best_rows, head, with_half
 from videopred.eval.text import Block, aligned, markdown
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _blocks(comparison: "DataComparison") -> list[Block]:
     for column in comparison.first.metrics:
         for steps in comparison.first.protocol.spans:
             means = [_means(comparison, data, column, steps) for data in comparison.data]
-            blocks.append(Block(comparison.head(column, steps), heads, rows, means))
+            blocks.append(Block(f"{head(comparison.first, column)}, mean of {steps:,}", heads, rows, means))
             if comparison.relative_to is not None:
                 ratios = [_ratios(comparison, data, column, steps) for data in comparison.data]
                 blocks.append(Block(f"relative error, mean of {steps:,}", heads, rows, ratios))

@@ -87,8 +87,7 @@ def scores_in(results: Path, stamps: Collection[str] | None = None) -> list[Path
 
 def may_be_of(file: Path, stamps: Collection[str] | None) -> bool:
     """Whether a file of scores or of plausibility is of runs with these stamps, as far as can be told."""
-    said = stamps_in(file)
-    return stamps is None or not said or not said.isdisjoint(stamps)
+    return stamps is None or not (said := stamps_in(file)) or not said.isdisjoint(stamps)
 
 
 def stamps_in(file: Path) -> set[str]:

@@ -24,11 +24,10 @@ def mutual_information(choices: np.ndarray, truth: np.ndarray) -> float:
     """
     table = _table(choices, truth)
     share = table / table.sum()
-    ours, theirs = share.sum(1), share.sum(0)
-    mean = (_entropy(ours) + _entropy(theirs)) / 2
-    if mean == 0:
+    both = _entropy(share.sum(1)) + _entropy(share.sum(0))
+    if both == 0:
         return 1.0
-    return float(min(max((_entropy(ours) + _entropy(theirs) - _entropy(share)) / mean, 0.0), 1.0))
+    return min(max((both - _entropy(share)) / (both / 2), 0.0), 1.0)
 
 
 def purity(choices: np.ndarray, truth: np.ndarray) -> float:

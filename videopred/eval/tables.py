@@ -55,6 +55,11 @@ def arrow(metric: Quantity) -> str:
     return "↑" if metric.higher_is_better else "↓"
 
 
+def head(scores: "Scores", column: str) -> str:
+    """The label of a column, and which way its metric is better."""
+    return f"{scores.label(column)} {arrow(scores.metrics[column])}"
+
+
 def curve_title(label: str, metric: Quantity) -> str:
     """The label of a metric, which way it is better, and its unit."""
     return f"{label} {arrow(metric)}{', ' if metric.unit else ''}{metric.unit}"
@@ -131,7 +136,7 @@ def _side_by_side(scores: "Scores") -> list[list[str]]:
 
 
 def _heads(scores: "Scores", columns: Sequence[str]) -> list[str]:
-    return [f"{scores.label(column)} {arrow(scores.metrics[column])} " for column in columns]
+    return [f"{head(scores, column)} " for column in columns]
 
 
 def _means(scores: "Scores", span: int, shown: Sequence[str]) -> str:
@@ -197,7 +202,7 @@ def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:
         columns.append([f"{written(value, metric)}{star}" for value, star in zip(values, stars, strict=True)])
     heads = [f"{step} " for step in steps]
     along = f"by {metric.along}" if metric.along else "at step"
-    return aligned(f"{scores.label(column)} {arrow(metric)} {along}", heads, list(scores.values), columns)
+    return aligned(f"{head(scores, column)} {along}", heads, list(scores.values), columns)
 
 
 def best_rows(values: Mapping[str, np.ndarray], metric: Quantity) -> set[str]:

@@ -122,7 +122,7 @@ class GivenFilms:
             return 0.0, float(white)
         if first.dtype == bool:
             alone = "--true-range 0 1" if self.flag == "--true" else "--true-range for the others"
-            typed = said and " ".join(f"{level:g}" for level in said)
+            typed = said and check.as_typed(said)
             got, fix = f"{typed} in {self.path}", f"False is black and True white; give {alone}"
             check.require(said in (None, (0, 1)), "--range", "be 0 1 for bool, or left out", got, fix)
             return 0.0, 1.0
@@ -134,7 +134,7 @@ class GivenFilms:
             return said
         with np.errstate(over="ignore"):
             low, high = map(float, np.array(said).astype(first.dtype))  # as these films can hold them
-        must, got = f"be two numbers that {first.dtype} holds and tells apart", " ".join(f"{level:g}" for level in said)
+        must, got = f"be two numbers that {first.dtype} holds and tells apart", check.as_typed(said)
         check.require(-inf < low < high < inf, "--range", must, got, "give those that are black and white")
         return low, high
 

@@ -54,7 +54,7 @@ def _check_idle(given: GivenConfig, pred_is_array: bool, true_is_array: bool) ->
         ("--true-range", given.true_range, true_is_array),
         ("--true-axes", given.true_axes, true_is_array),
     ):
-        got = " ".join(f"{level:g}" for level in word) if isinstance(word, tuple) else word
+        got = check.as_typed(word) if isinstance(word, tuple) else word
         fix = "pictures and data files say it themselves"
         check.require(word is None or means, flag, "be left out where no array is given", got, fix)
     fits = pred_is_array or given.axes is None or "N" not in given.axes

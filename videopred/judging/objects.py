@@ -94,12 +94,11 @@ def _seen_in_masks(objects: Objects) -> Objects:
 def predicted_objects(said: Predicted, batch: Batch, true: Objects) -> Objects:
     """The objects that predicted films show, after the last observed frame; on the CPU."""
     assert true.film is not None, "true objects of judging have a film"
+    assert true.visibility is not None, "true objects of judging say how much of them is seen"
     whole = torch.cat([true.film[:, :1], said.film.to(true.film)], 1)
     places = true.positions[:, 0]
     speeds = _read(batch, "velocities")[:, 0] if "velocities" in batch.file.truth else torch.zeros_like(places)
-    covered = torch.zeros(len(places), dtype=torch.bool, device=places.device)
-    if true.visibility is not None:
-        covered = (true.visibility < _COVERED).any((1, 2))
+    covered = (true.visibility < _COVERED).any((1, 2))
     found = track(whole, places, speeds, gates(true), covered)
     return found if said.masks is None else replace(found, own_masks=pad(said.masks.cpu(), (0, 0, 0, 0, 1, 0)))
 

@@ -63,15 +63,12 @@ def measure(views: Sequence[ClipView]) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         (1 + K, K) share of steps active, the first row untouched; and (1 + K,) mean squared error of intensities.
     """
-    active, errors = [], []
-    for view in views:
-        active.append(_active(view)[view.context :].mean(0))
-        errors.append(view.error)
+    active = [_active(view)[view.context :].mean(0) for view in views]
     modules = len(active[0])
     shares = np.array(active).reshape(modules + 1, -1, modules).mean(1)
     if not views[0].traced("active"):
         shares[range(1, modules + 1), range(modules)] = 0
-    return shares, np.array(errors).reshape(modules + 1, -1).mean(1)
+    return shares, np.array([view.error for view in views]).reshape(modules + 1, -1).mean(1)
 
 
 def _active(view: ClipView) -> np.ndarray:

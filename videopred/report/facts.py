@@ -34,9 +34,7 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
     if scores is not None:
         column = next(iter(scores.metrics))
         (model, *_) = scores.models
-        found[f"{scores.label(column)} {tables.arrow(scores.metrics[column])}"] = tables.written(
-            scores.mean(model, column), scores.metrics[column]
-        )
+        found[tables.head(scores, column)] = tables.written(scores.mean(model, column), scores.metrics[column])
     return found
 
 

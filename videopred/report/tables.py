@@ -12,10 +12,10 @@ from videopred.eval.metric import Quantity
 from videopred.eval.plausibility_settings import asked_alike
 from videopred.eval.scores import Scores
 from videopred.eval.tables import (
-    arrow,
     best_rows,
     conventions,
     curve_title,
+    head,
     mean_with_half,
     what_steps_are,
     what_was_asked,
@@ -101,7 +101,7 @@ def _legend(scores: Scores, mark: str, interval: str) -> dict[str, str]:
 
 def score_table(scores: Scores) -> Table:
     """Means over the rollout with half of their intervals; the best of a column is strong."""
-    heads = [_head(scores, column) for column in scores.metrics]
+    heads = [head(scores, column) for column in scores.metrics]
     best = {
         column: best_rows({row: of[column] for row, of in scores.values.items()}, metric)
         for column, metric in scores.metrics.items()
@@ -141,7 +141,7 @@ def seed_table(scores: Scores, prefix: str = "") -> Table | None:
     """
     if not scores.seeds:
         return None
-    heads, rows = [_head(scores, column) for column in scores.metrics], []
+    heads, rows = [head(scores, column) for column in scores.metrics], []
     for name in scores.seeds:
         cells = [
             Cell(with_half(*scores.over_seeds(name, column), metric.decimals))
@@ -155,7 +155,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     """Means of every row with half of their intervals, and how far they are from the first model's; strong where clips
     tell them apart."""
     metrics = comparison.first.metrics
-    heads = [comparison.head(column) for column in metrics]
+    heads = [head(comparison.first, column) for column in metrics]
     means, differences = [], []
     for row, style in _styles(comparison.rows).items():
         faint = not comparison.rows[row].is_model
@@ -232,10 +232,6 @@ def _estimate(said: dict[str, float | None]) -> Cell:
     low, high = said["low"], said["high"]
     ends = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
     return Cell("–" if said["value"] is None else f"{said['value']:.3f}{ends}")
-
-
-def _head(scores: Scores, column: str) -> str:
-    return f"{scores.label(column)} {arrow(scores.metrics[column])}"
 
 
 def _rows(scores: Scores) -> dict[str, ComparedRow]:
