@@ -29,12 +29,12 @@ def pick_device(device: torch.device | str = "auto") -> torch.device:
 
 
 @contextmanager
-def usual_numbers() -> Iterator[None]:
-    """Within it, torch makes numbers of 32 bits on the CPU, whatever it makes by default."""
+def usual_numbers(dtype: torch.dtype = torch.float32) -> Iterator[None]:
+    """Within it, torch makes numbers of this type on the CPU, whatever it makes by default."""
     moved = torch.get_default_device().type != "cpu"  # else not at the price of a look at every call of torch's
     before = torch.get_default_dtype()
     with torch.device("cpu") if moved else nullcontext():
-        torch.set_default_dtype(torch.float32)
+        torch.set_default_dtype(dtype)
         try:
             yield
         finally:

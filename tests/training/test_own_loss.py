@@ -37,6 +37,26 @@ LOSSES = textwrap.dedent(
         return squared(logits, truth) + 0.1 * squared(logits, truth).mean(0)
     def drawn(logits, truth):
         return squared(logits, truth) * torch.rand_like(truth)
+    def flat(logits, truth):
+        return squared(logits, truth).flatten(1)
+    def of_waves(logits, truth):
+        return torch.fft.fft2(logits.sigmoid() - truth)
+    def bce(logits, truth):
+        return functional.binary_cross_entropy(logits.sigmoid(), truth, reduction="none")
+    def smooth(logits, truth):
+        window = torch.arange(1.0, 4.0)
+        kernel = (window / window.sum())[None, None, None].to(logits)
+        return functional.conv2d((logits.sigmoid() - truth) ** 2, kernel, padding=(0, 1))
+    def of_lit(logits, truth):
+        return WEIGHT * ((logits > 0).float() - truth) ** 2
+    def in_place(logits, truth):
+        truth -= logits.sigmoid()
+        return truth**2
+    def of_three(logits, truth, gamma):
+        return gamma * squared(logits, truth)
+    def nowhere(logits, truth):
+        return squared(logits, truth) * float("nan")
+    WEIGHT = torch.ones(1, requires_grad=True)
     def cut(logits, truth):
         return squared(logits.detach(), truth)
     def unbounded(logits, truth):
@@ -83,6 +103,26 @@ def test_one_like_ours_gives_the_same_run(place, reduction):
         assert [float(value) for _, value in row] == pytest.approx([float(value) for _, value in other], rel=1e-4)
 
 
+@pytest.mark.parametrize("precision", ["bf16-mixed", "bf16-true", "64-true"])
+@pytest.mark.parametrize("name", ["smooth", "bce"])
+def test_whatever_the_precision_of_a_training_a_loss_is_computed_in_32_bits_at_least(place, name, precision):
+    """What it makes itself, and by operations for which autocast takes fewer."""
+    training = tiny(place, name, precision=precision)
+    dtype = torch.float64 if precision == "64-true" else torch.float32
+    logits, truth = torch.randn(2, 3, *SHAPE, dtype=dtype), torch.rand(2, 3, *SHAPE, dtype=dtype)
+    usual, before = loss_between(tiny(place, name), logits, truth, "none"), torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.bfloat16 if precision == "bf16-true" else dtype)
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16-mixed"):
+            each = loss_between(training, logits, truth, "none")
+            assert loss_between(training, logits, truth).item() == each.mean().item()
+            try_out(training, SHAPE, torch.device("cpu"))
+    finally:
+        torch.set_default_dtype(before)
+    assert each.dtype == dtype
+    assert torch.allclose(each, usual, rtol=1e-6)
+
+
 def test_it_is_given_frames_in_at_least_32_bits(place):
     training, frames = tiny(place, "squared"), torch.rand(2, 3, *SHAPE).bfloat16()
     seen = own_loss(training.loss).__globals__["SEEN"]
@@ -95,14 +135,14 @@ def test_it_is_given_frames_in_at_least_32_bits(place):
 def test_losses_of_whole_frames_and_of_neighbours_are_taken(place):
     logits, truth = torch.randn(2, 3, *SHAPE), torch.rand(2, 3, *SHAPE)
     squared = loss_between(tiny(place, "squared"), logits, truth, "none")
-    for name in ("of_frames", "pooled"):
+    for name in ("of_frames", "pooled", "nowhere"):
         try_out(tiny(place, name), SHAPE, torch.device("cpu"))
     found = loss_between(tiny(place, "of_frames"), logits, truth, "none")
     assert torch.allclose(found, squared.mean((2, 3, 4), keepdim=True).expand_as(squared))
 
 
 def test_logs_have_its_mean_however_it_is_summed(place):
-    assert as_logged(tiny(place, "squared"), torch.tensor(0.5), 768) == 0.5
+    assert as_logged(tiny(place, "bce"), torch.tensor(0.5), 768) == 0.5
     assert as_logged(tiny(place, "squared", reduction="sum"), torch.tensor(384.0), 768) == 0.5
 
 
@@ -133,6 +173,14 @@ def test_commands_name_it_and_judge_without_it(place, capsys, monkeypatch):
         ("number", r"must return a tensor of the shape of its logits, \(3, 1, 24, 32\), got float; return losses bef"),
         ("of_others", "must be the same for each frame alone, got others for 3 frames at once; average over the val"),
         ("drawn", "must be the same for each frame alone, got others for 3 frames at once; .* draw nothing"),
+        (
+            "flat",
+            r"must return a tensor of the shape of its logits, \(3, 1, 24, 32\), got \(3, 768\); return",
+        ),
+        ("of_waves", r"must return floating point numbers, got torch\.complex64; return what is lower where a pre"),
+        ("of_lit", "must depend on the logits, got what has no gradient; compute it by operations of torch"),
+        ("in_place", "must be the same for each frame alone, .* change neither logits nor truth in place"),
+        ("of_three", r"must take logits and truth, got other arguments; write it as def NAME\(logits, truth\)"),
         ("cut", "must depend on the logits, got what has no gradient; compute it by operations of torch"),
         ("raising", r"must raise no error, got NameError: name 'undefined' is not defined \(losses_\d+\.py, line "),
         ("unbounded", r"got inf at update 1, first in the loss itself; make losses_\d+:unbounded finite"),
@@ -162,7 +210,11 @@ def test_a_module_that_is_gone_is_told_before_a_resume_changes_anything(place, m
     assert Path("mine/run.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("loss", ["l1", "bec", "a:b:c", ":focal", "my-losses:focal", "losses.py:"])
+def test_a_module_may_be_one_of_a_package():
+    assert TrainingConfig(loss="pkg.sub.mod:focal").loss_name == "focal"
+
+
+@pytest.mark.parametrize("loss", ["l1", "bec", "a:b:c", ":focal", ".losses:focal", "my-losses:focal", "losses.py:"])
 def test_other_names_are_refused(loss):
     with pytest.raises(ValueError, match="--loss must be one of bce, mse, gaussian, MODULE:FUNCTION, got"):
         TrainingConfig(loss=loss)

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from videopred.models.precision import widened
 from videopred.settings import TrainingConfig
-from videopred.training.own_loss import own_loss
+from videopred.training.own_loss import each_own_loss
 
 
 def bce(logits: Tensor, truth: Tensor, deviation: float, by: str) -> Tensor:
@@ -44,8 +43,8 @@ def loss_between(training: TrainingConfig, logits: Tensor, truth: Tensor, by: st
         by: mean for one number, none for (…, C, H, W) numbers whose mean it is.
     """
     if training.has_own_loss:
-        each = own_loss(training.loss)(*(widened(values.flatten(0, -4)) for values in (logits, truth)))
-        loss = each.mean() if by == "mean" else each.view_as(truth)
+        loss = each_own_loss(training, logits, truth)
+        loss = loss.mean() if by == "mean" else loss
     else:
         loss = LOSSES[training.loss](logits, truth, training.gaussian_deviation, by)
     return loss * truth.shape[-3:].numel() if training.reduction == "sum" else loss
