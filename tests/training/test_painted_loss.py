@@ -75,6 +75,14 @@ def test_weights_that_are_held_have_no_gradient():
     assert all(weight.grad is not None for weight in others)
 
 
+def test_a_second_derivative_is_refused():
+    """It would be that of a constant gradient."""
+    model = model_with("shared")
+    loss = loss_of_next(model, film_of(), partial(loss_between, tiny_training()))
+    with pytest.raises(RuntimeError, match=r"^the loss of painted frames can be differentiated only once$"):
+        torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
+
+
 def kept_by(work: Any, truth: Tensor) -> int:
     """Most bytes that work keeps for the way back, besides the truth, which is there anyway."""
     kept = _Kept([truth])
