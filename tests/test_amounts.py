@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from videopred.amounts import counted, duration, four_digits, number_told, parts_told, size
+from videopred.amounts import counted, duration, four_digits, number_told, parts_told, shapes_told, size
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,7 @@ def test_a_number_is_told_so_that_it_is_not_taken_for_a_whole_one(value, told):
         (9999.4, "9999"),
         (9999.6, "10000"),
         (-24680.4, "-24680"),
+        (987654321.4, "987654321"),
         (0.0, "0"),
         (5.041e24, "5.041e+24"),
         (float("inf"), "inf"),
@@ -91,3 +92,7 @@ def test_one_is_singular_and_thousands_are_set_apart():
 
 def test_clips_are_told_part_by_part():
     assert parts_told({"train": 2000, "test": 200}) == "2,000 train, 200 test"
+
+
+def test_shapes_are_told_array_by_array():
+    assert shapes_told({"frames": np.zeros((5, 2, 3, 1)), "events": np.zeros(5)}) == "frames (5, 2, 3, 1), events (5,)"

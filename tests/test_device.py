@@ -1,6 +1,7 @@
 """The device that a process computes on."""
 
 import traceback
+from contextlib import suppress
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred import doctor
 from videopred.datasets import open_dataset
-from videopred.device import my_device, pick_device, seed_streams
+from videopred.device import measuring_device, my_device, one_thread, pick_device, seed_streams, usual_numbers
 from videopred.run_record import read_record
 from videopred.settings import TrainingConfig
 from videopred.training.clips import TrainingClips
@@ -40,7 +41,7 @@ def test_a_task_of_srun_takes_the_gpu_of_its_place_on_its_machine(monkeypatch):
     for name, value in (told | {"NODEID": "1", "LOCALID": "1", "STEP_NODELIST": "first,second"}).items():
         monkeypatch.setenv(f"SLURM_{name}", value)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     assert my_device("auto") == "cuda:1"
 
 
@@ -98,3 +99,26 @@ def test_devices_that_are_not_in_use_are_not_asked_for_their_streams(monkeypatch
     """Which takes torch some milliseconds an update."""
     monkeypatch.setattr(traceback, "format_stack", lambda: pytest.fail("noted who asks"))
     seed_streams(3)
+
+
+def test_what_torch_does_by_default_comes_back_even_after_an_error():
+    """The kind of its numbers, and on how many threads."""
+    before = torch.get_default_dtype(), torch.get_num_threads()
+    mine = torch.float64, before[1] + 2
+    try:
+        torch.set_default_dtype(mine[0])
+        torch.set_num_threads(mine[1])
+        for within, expected in ((usual_numbers, (torch.float32, mine[1])), (one_thread, (mine[0], 1))):
+            with suppress(KeyError), within():
+                found = torch.zeros(2).dtype, torch.get_num_threads()
+                raise KeyError
+            assert found == expected
+            assert (torch.get_default_dtype(), torch.get_num_threads()) == mine
+    finally:
+        torch.set_default_dtype(before[0])
+        torch.set_num_threads(before[1])
+
+
+@pytest.mark.parametrize(("model", "scores"), [("cpu", "cpu"), ("cuda:1", "cuda:1"), ("mps:0", "cpu")])
+def test_scores_are_computed_where_there_is_float64(model, scores):
+    assert measuring_device(torch.device(model)) == torch.device(scores)

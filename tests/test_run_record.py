@@ -22,7 +22,19 @@ def test_a_damaged_record_is_named(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    "odd", [{"command": ["a"]}, {"data": "two.h5"}, {"seconds": "2"}, {"state": None}, {"updates": "two"}]
+    "odd",
+    [
+        {"command": ["a"]},
+        {"data": "two.h5"},
+        {"seconds": "2"},
+        {"state": None},
+        {"updates": "two"},
+        {"finished": 5},
+        {"resumed": {"at": 3}},
+        {"saved": "3"},
+        {"threads": "2"},
+        {"versions": ["1.0"]},
+    ],
 )
 def test_what_is_of_another_kind_is_named(tmp_path, odd):
     ((name, value),) = odd.items()
@@ -53,3 +65,10 @@ def test_stamps_of_one_run_differ_and_are_told_from_those_of_another():
     assert stamps == ["then", "then after 3 updates", "then after 5 updates", "then after 5 updates, last, 16 bits"]
     assert all(is_of_run(stamp, {"started": "then", "updates": 7}) for stamp in stamps)
     assert not any(is_of_run(stamp, {"started": "now", "updates": 5}) for stamp in stamps)
+    assert not any(is_of_run(stamp, {}) for stamp in stamps)
+
+
+def test_a_run_is_told_by_its_beginning_and_a_saved_model_by_its_end():
+    """A run that is resumed ends again."""
+    assert stamp_of({"started": "then", "finished": "later", "updates": 5}) == "then after 5 updates"
+    assert stamp_of({"finished": "later", "updates": 5}) == "later after 5 updates"

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from intphys_clips import clips_of_ours
+from intphys_clips import clips_of_ours, crowded_clips
 
 from videopred.datasets.intphys_export import export_intphys
 
@@ -16,6 +16,7 @@ def intphys_films(tmp_path_factory) -> dict[str, Path]:
     return {
         "labelled": export_intphys(source, folder / "labelled"),
         "random": export_intphys(source, folder / "random", random_levels=True, part="test"),
+        "crowded": export_intphys(crowded_clips(), folder / "crowded"),
         "unlabelled": export_intphys(source, folder / "unlabelled", unlabelled=True, part="test"),
     }
 

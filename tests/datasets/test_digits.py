@@ -71,6 +71,14 @@ def test_a_world_uses_the_folder_and_says_so(full_mnist):
     assert (clip.objects["source"] >= 10_050).all()
 
 
+@pytest.mark.parametrize("changed", ["images", "labels", "parts"])
+def test_the_hash_is_of_images_labels_and_parts(full_mnist, changed):
+    digits = read_digits(full_mnist)
+    others = {"images": digits.images[::-1], "labels": digits.labels[::-1]}
+    others["parts"] = digits.parts | {"test": digits.parts["test"][:-1]}
+    assert digits._replace(**{changed: others[changed]}).sha256 != digits.sha256
+
+
 def folder_without(missing: str, full_mnist: Path, root: Path) -> Path:
     """Where files of MNIST lie within `root`, with those of the full folder but the missing one."""
     raw = root / "MNIST" / "raw"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from intphys_clips import FRAMES, HEIGHT, PARTS, WIDTH, clips_of_ours
+from intphys_clips import FRAMES, HEIGHT, PARTS, WIDTH, clips_of_ours, crowded_clips
 from PIL import Image
 
 from videopred.datasets.clip import Clip
@@ -90,8 +90,8 @@ def test_the_pictures_are_those_of_the_layout(intphys_films):
 
 def test_depth_is_nearer_for_what_hides(intphys_films):
     """Near is bright, ten levels per cm: occluders before objects before the floor before the wall."""
-    films = list((intphys_films["labelled"] / "dev").glob("O?/*/1"))
-    assert films
+    films = [film for kind in ("labelled", "crowded") for film in (intphys_films[kind] / "dev").glob("O?/*/1")]
+    seen: set[int] = set()
     for film in films:
         for t in (1, 12, FRAMES):
             depth = np.asarray(Image.open(film / "depth" / f"depth_{t:02}.png")).astype(int)
@@ -100,6 +100,8 @@ def test_depth_is_nearer_for_what_hides(intphys_films):
             layers = {0: {2000}, 1: {1500}, 11: {500}, 12: {500}, 101: {900}, 102: {800}, 103: {700}}
             for level in np.unique(masks):
                 assert set(centimetres[masks == level]) == layers[level]
+            seen |= {*np.unique(masks).tolist()}
+    assert seen == layers.keys()
 
 
 def test_status_says_what_is_known(intphys_films):
@@ -119,6 +121,34 @@ def test_status_says_what_is_known(intphys_films):
     assert frame["masks"] == {"walls": 0, "floor": 1, "occluder_1": 11}
     train = json.loads((intphys_films["labelled"] / "train/00001/status.json").read_text())
     assert (train["header"]["block_type"], train["header"]["is_possible"]) == ("train", True)
+
+
+def test_status_says_of_each_object_and_occluder_where_it_is_while_it_is_there(intphys_films):
+    """One of three objects is not always there, nor are the two occluders always up."""
+    source, counts = crowded_clips(), set[int]()
+    for index in range(4):
+        clip = source.clip("test", index)
+        path = intphys_films["crowded"] / f"dev/O1/0001/{index + 1}/status.json"
+        for t, told in enumerate(json.loads(path.read_text())["frames"]):
+            expected = {
+                f"object_{k + 1}": {
+                    "shape": ("disc", "square", "triangle")[shape],
+                    "location": clip.positions[t, k].tolist(),
+                    "velocity": clip.velocities[t, k].tolist(),
+                    "scale": float(clip.objects["size"][k]),
+                    "material": clip.objects["color"][k].tolist(),
+                }
+                for k, shape in enumerate(clip.series["shapes"][t].tolist())
+                if shape != -1
+            }
+            for k, (top, left, height, width) in enumerate(clip.series["occluders"][t].tolist(), 1):
+                if height:
+                    expected[f"occluder_{k}"] = {"location": [left, top], "scale": [width, height]}
+            masks = told.pop("masks")
+            assert told == expected
+            assert masks.keys() <= {"walls", "floor", *expected}
+            counts.add(len(expected))
+    assert counts == {2, 3, 4, 5}
 
 
 def test_random_levels_differ_from_frame_to_frame(intphys_films):

@@ -235,6 +235,25 @@ def test_tables_that_are_refused(tmp_path, text, message):
         read_scores(path, named(3))
 
 
+@pytest.mark.parametrize("labels", [("true", "false"), ("1", "0"), ("TRUE", "FALSE")])
+@pytest.mark.parametrize("films", ["films.csv", "FILMS.CSV"])
+def test_a_table_of_films_whose_labels_are_others_is_refused(tmp_path, films, labels):
+    path, (yes, no) = tmp_path / films, labels
+    rows = [f"{name},{k},{yes if is_possible else no}" for k, (name, is_possible) in
+            enumerate(zip(named(1)[0], POSSIBLE[0], strict=True))]  # fmt: skip
+    path.write_text("\n".join(["film,plausibility,possible", *rows]))
+    assert read_scores(path, named(1), possible=POSSIBLE[:1])["given"].tolist() == [[0, 1, 2, 3]]
+    with pytest.raises(
+        ValueError, match=r"line 2 must say of a film whether it is possible as DATA does, got possible"
+    ):
+        read_scores(path, named(1), possible=~POSSIBLE[:1])
+
+
+def test_the_least_and_the_most_plausible_are_answers(tmp_path):
+    (tmp_path / "answer.txt").write_text("".join(f"{name} {k % 2}\n" for k, name in enumerate(named(1)[0])))
+    assert read_scores(tmp_path / "answer.txt", named(1))["given"].tolist() == [[0, 1, 0, 1]]
+
+
 @pytest.mark.parametrize("before", ["", "film,plausibility\nO1/0001_occluded_static_nobj1/1,0.5\n"])
 def test_a_quote_that_is_not_closed_is_said(tmp_path, before):
     path = tmp_path / "films.csv"

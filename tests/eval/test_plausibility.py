@@ -99,6 +99,11 @@ def test_intervals_of_absolute_errors_end_where_errors_do():
     assert judged(films, orders(2)).absolute == (0.5, 0.0, 1.0)
 
 
+def test_where_one_of_two_scenes_is_all_that_was_drawn_its_own_pairs_are_all_that_counts():
+    films, possible = np.tile([0.0, 1, 0, 1], (2, 1)), np.tile(ORDERS[0], (2, 1))
+    assert judged(films, possible).absolute == (0.5, 0.5, 0.5)
+
+
 def test_the_absolute_error_of_one_scene_has_no_interval():
     assert judged(np.array([[3.0, 4, 1, 2]]), ORDERS[:1]).absolute == pytest.approx(
         (0, math.nan, math.nan), nan_ok=True
@@ -190,6 +195,11 @@ def test_what_rounding_can_do_counts_as_a_tie():
     """In decimals 0.1 + 0.2 is 0.3 + 0.0; a step of 2^-50, as answers have, is a difference."""
     assert from_numbers(np.array([[0.1, 0.2, 0.3, 0.0]]), ORDERS[:1]).margins == [0]
     assert from_numbers(np.array([[0.75, 0.25, 0.75 - 2.0**-50, 0.25]]), ORDERS[:1]).margins == [2.0**-50]
+
+
+def test_small_margins_beside_scenes_of_large_numbers_are_no_ties():
+    films = np.array([[3e9, 0, 0, 0], [4e-7, 2e-7, 1e-7, 3e-7]])
+    assert from_numbers(films, ORDERS[:2]).margins[1] == pytest.approx(2e-7 + 1e-7 - 4e-7 - 3e-7)
 
 
 def test_rows_are_those_of_each_condition_and_of_blocks_with_others():

@@ -205,6 +205,13 @@ def test_a_scale_says_all_that_it_changes():
     assert _settings(told) == set(changes(asked.unscaled, asked.scaled))
 
 
+def test_frames_that_the_encoder_sees_at_once_are_among_what_changed():
+    ours = find_experiment("scoff-switching")
+    other = ours.model_copy(update={"model": ours.model.model_copy(update={"stack": 3})})
+    assert changes(ours, other) == {"model.stack": (ours.model.stack, 3)}
+    assert ours.model.stack != 3
+
+
 def test_a_scale_says_nothing_that_flags_have_changed_again():
     asked = ask("rims-balls4", "tiny")
     training = asked.scaled.training.model_copy(update={"updates": 7})

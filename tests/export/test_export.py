@@ -18,7 +18,7 @@ from tiny_runs import no_file_longer_than
 from videopred.check import FaultyFileError
 from videopred.checkpoint import DataRecord, load_run, read_run
 from videopred.command_lines import training_words
-from videopred.export import export_run, gather
+from videopred.export import export_run, gather, in_16_bits
 from videopred.files import write_json
 from videopred.models import CORES
 from videopred.training.folder import RunFolder
@@ -98,6 +98,23 @@ def test_any_checkpoint_can_be_asked_for_by_name(run):
     with pytest.raises(ValueError, match=message):
         export_run(run, checkpoint="update-2")
     assert len(list(run.parent.glob("*.safetensors"))) == 4
+
+
+def test_a_best_checkpoint_that_is_asked_for_by_name_is_what_stands_for_the_run(run):
+    write_run(run, config_of("rims"), 1, "last.ckpt")
+    named, usual = (read_export(export_run(run, overwrite=True, checkpoint=one)).record for one in ("best", None))
+    assert named == usual
+    assert "weights" not in named
+
+
+def test_weights_in_16_bits_leave_whole_numbers_alone(run):
+    """And are told, as their scores are none of the run's."""
+    rounded = in_16_bits({"weight": torch.tensor([1 / 3]), "count": torch.tensor([70_001])}, "RUN")
+    assert (rounded["weight"].dtype, rounded["count"].tolist()) == (torch.float16, [70_001])
+    write_run(run, config_of("rims"), 1, "last.ckpt")
+    for checkpoint, weights in ((None, "16 bits"), ("last", "last, 16 bits")):
+        path = export_run(run, run.with_name(f"{checkpoint}.safetensors"), checkpoint=checkpoint, half=True)
+        assert read_export(path).record["weights"] == weights
 
 
 def test_the_last_checkpoint_stands_for_a_run_without_a_best_one(run):

@@ -119,6 +119,17 @@ def test_under_an_intervention_the_other_rollout_stands_beside(place):
         assert not np.array_equal(view.changed_trace["active"], view.trace["active"], equal_nan=True)
 
 
+def test_a_view_of_a_rollout_is_of_its_own_clip_in_what_the_model_did_too(place):
+    predictor, file = place
+    rollout, truth = imagine(predictor, file, "test", [2, 0, 1], 3, 5)
+    attention = rollout.trace["input_attention"].numpy()
+    assert not np.array_equal(attention[0], attention[1])
+    for i in range(3):
+        found = drawing.view_of_rollout(rollout, truth, i).trace["input_attention"]
+        assert np.isnan(found[0]).all()
+        np.testing.assert_array_equal(found[1:], attention[i])
+
+
 @pytest.mark.parametrize("which", ["worst", "best"])
 def test_the_worst_and_the_best_are_drawn_first_to_last(place, written, tmp_path, which):
     predictor, file = place

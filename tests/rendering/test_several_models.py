@@ -5,6 +5,7 @@ import pytest
 from view_samples import FRAMES, HEIGHT, SCALE, WIDTH, beside, draw, in_small, trace, view, widest
 
 from videopred.palette import PAGE, ROLLOUT
+from videopred.rendering.clip_view import check_row
 from videopred.rendering.film import film_frames, headings
 from videopred.rendering.lettering import text_width
 from videopred.rendering.panel import draw_rows
@@ -55,6 +56,9 @@ def test_panels_grow_into_the_width_of_what_stands_above_them():
 def test_a_row_is_of_those_models_that_have_it():
     panels = draw_rows(["modules", "masks"], beside({"active": trace()["active"]}), SCALE)
     assert [panel.model for panel in panels] == ["ours", "theirs", "ours"]
+    other = beside({"schema": trace()["schema"]})._replace(trace={})  # the first lacks it
+    assert [panel.model for panel in draw_rows(["schemata"], other, SCALE)] == ["theirs"]
+    check_row(other, "schemata")
     neither = beside({})._replace(trace={})
     with pytest.raises(
         ValueError, match="among truth, pred, diff, overlay, boxes for these models and data, got masks"

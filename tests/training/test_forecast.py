@@ -62,6 +62,8 @@ def test_of_windows_more_than_there_are_clips_are_read(data, slow):
     training, compute = tiny_training(batch_size=14, window=5), ComputeConfig(hold="disk")
     told = foresee(data, tiny_model(), training, compute=compute, device="cpu")
     assert told.seconds_per_update == pytest.approx(0.5 + 0.5 * 14 / CLIPS["train"])
+    helped = foresee(data, tiny_model(), training, compute=compute.model_copy(update={"workers": 2}), device="cpu")
+    assert helped.seconds_per_update == 0.5  # two read faster than one learns
 
 
 def test_several_devices_share_a_look(data, slow):
