@@ -26,7 +26,7 @@ class Export(NamedTuple):
     """A trained model in one file."""
 
     settings: dict[str, Any]
-    """The RunConfig of the run, as JSON has it."""
+    """The RunConfig of the run, or the TrainedConfig of a model that was saved, as JSON has it."""
     record: dict[str, Any]
     """Where the run came from: what run.json says, without paths of the machine."""
     weights: "dict[str, Tensor]"

@@ -23,7 +23,7 @@ LOSSES = textwrap.dedent(
 
     SEEN = []
     def squared(logits, truth):
-        SEEN.append((logits.dtype, truth.dtype, *logits.shape))
+        SEEN.append((logits.dtype, truth.dtype, torch.get_default_dtype(), *logits.shape))
         return (logits.sigmoid() - truth) ** 2
     def of_frames(logits, truth):
         return squared(logits, truth).mean((1, 2, 3), keepdim=True).expand_as(truth)
@@ -52,6 +52,16 @@ LOSSES = textwrap.dedent(
     def in_place(logits, truth):
         truth -= logits.sigmoid()
         return truth**2
+    def in_place_too(logits, truth):
+        return (logits.sigmoid_() - truth) ** 2
+    def with_slope(logits, truth):
+        (slope,) = torch.autograd.grad(logits.sigmoid().sum(), logits, create_graph=True)
+        return squared(logits, truth) + slope**2
+    def root(logits, truth):
+        return (logits - logits.detach()).abs().sqrt() + squared(logits, truth)
+    def rounded(logits, truth):
+        return squared(logits, truth).bfloat16()
+    hypot = torch.hypot
     def of_three(logits, truth, gamma):
         return gamma * squared(logits, truth)
     def nowhere(logits, truth):
@@ -123,19 +133,23 @@ def test_whatever_the_precision_of_a_training_a_loss_is_computed_in_32_bits_at_l
     assert torch.allclose(each, usual, rtol=1e-6)
 
 
-def test_it_is_given_frames_in_at_least_32_bits(place):
-    training, frames = tiny(place, "squared"), torch.rand(2, 3, *SHAPE).bfloat16()
+@pytest.mark.parametrize(("kind", "least"), [(torch.bfloat16, torch.float32), (torch.float64, torch.float64)])
+def test_it_is_given_frames_in_at_least_32_bits(place, kind, least):
+    training, frames = tiny(place, "squared"), torch.rand(2, 3, *SHAPE).to(kind)
     seen = own_loss(training.loss).__globals__["SEEN"]
     each = loss_between(training, frames, frames, "none")
     assert each.shape == frames.shape
-    assert seen == [(torch.float32, torch.float32, 6, *SHAPE)]
+    assert seen == [(least, least, least, 6, *SHAPE)]
     assert loss_between(training, frames, frames).item() == pytest.approx(each.mean().item())
+    assert loss_between(tiny(place, "rounded"), frames, frames).dtype == torch.float32
+    try_out(tiny(place, "squared", precision="64-true"), SHAPE, torch.device("cpu"))
+    assert seen[-1][0] == torch.float64
 
 
 def test_losses_of_whole_frames_and_of_neighbours_are_taken(place):
     logits, truth = torch.randn(2, 3, *SHAPE), torch.rand(2, 3, *SHAPE)
     squared = loss_between(tiny(place, "squared"), logits, truth, "none")
-    for name in ("of_frames", "pooled", "nowhere"):
+    for name in ("of_frames", "pooled", "nowhere", "hypot"):
         try_out(tiny(place, name), SHAPE, torch.device("cpu"))
     found = loss_between(tiny(place, "of_frames"), logits, truth, "none")
     assert torch.allclose(found, squared.mean((2, 3, 4), keepdim=True).expand_as(squared))
@@ -180,6 +194,12 @@ def test_commands_name_it_and_judge_without_it(place, capsys, monkeypatch):
         ("of_waves", r"must return floating point numbers, got torch\.complex64; return what is lower where a pre"),
         ("of_lit", "must depend on the logits, got what has no gradient; compute it by operations of torch"),
         ("in_place", "must be the same for each frame alone, .* change neither logits nor truth in place"),
+        ("in_place_too", "must be the same for each frame alone, .* change neither logits nor truth in place"),
+        ("with_slope", r"must raise no error, got RuntimeError: element 0 of tensors does not require grad .*losses_"),
+        (
+            "root",
+            r"got a gradient of norm nan at update 1, first in .*; make losses_of_\w+:root finite, and its gradient",
+        ),
         ("of_three", r"must take logits and truth, got other arguments; write it as def NAME\(logits, truth\)"),
         ("cut", "must depend on the logits, got what has no gradient; compute it by operations of torch"),
         ("raising", r"must raise no error, got NameError: name 'undefined' is not defined \(losses_of_\w+\.py, line "),
@@ -194,7 +214,7 @@ def test_what_is_no_loss_is_one_clear_line(place, name, said, capsys):
     assert run(f"train {data} --loss {name_of(place)}:{name} --updates 1 --batch-size 4 --device cpu --out mine") != 0
     (*_, told) = capsys.readouterr().err.splitlines()
     assert re.search(said, told), told
-    assert Path("mine").exists() == (name == "unbounded")
+    assert Path("mine").exists() == (name in ("unbounded", "root"))
 
 
 def test_a_module_that_is_gone_is_told_before_a_resume_changes_anything(place, monkeypatch, capsys):

@@ -96,7 +96,8 @@ def _shapes(weights: Mapping[str, Any]) -> dict[str, Any]:
 
 def _kinds(predictor: Predictor) -> dict[str, str]:
     """Name of each part -> its class; by name, as a notebook may have defined it anew."""
-    return {name or "itself": type(part).__qualname__ for name, part in predictor.named_modules()}
+    parts = {name or "itself": type(part) for name, part in predictor.named_modules()}
+    return {name: f"{kind.__module__}.{kind.__qualname__}" for name, kind in parts.items()}
 
 
 def _require_equal(what: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:

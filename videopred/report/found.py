@@ -68,7 +68,7 @@ class FoundRun(NamedTuple):
     name: str
     """What its results are filed under."""
     settings: Mapping[str, Any]
-    """Its RunConfig, as JSON has it."""
+    """Its RunConfig or, of a model that was saved, TrainedConfig, as JSON has it."""
     record: Mapping[str, Any]
     """Its run.json."""
     log: Sequence[Mapping[str, str]]

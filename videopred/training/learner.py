@@ -267,8 +267,8 @@ class Learner(lightning.LightningModule):
         fix = f"lower --learning-rate {clipped}; what was saved before is kept"
         if where == LOSS_ITSELF and training.loss == "gaussian":
             fix = "raise --deviation"
-        elif where == LOSS_ITSELF and training.has_own_loss:
-            fix = f"make {training.loss} finite, also where a prediction is sure and wrong"
+        elif training.has_own_loss and (where == LOSS_ITSELF or (number == 1 and where.startswith("the gradient"))):
+            fix = f"make {training.loss} finite, and its gradient, also where a prediction is exact, or sure and wrong"
         elif number == 1:  # before any step
             fix = "choose other settings of the model"
         if getattr(core, "comm", False) and not getattr(core, "comm_gate", True):  # states may grow from step to step

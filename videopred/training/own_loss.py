@@ -31,7 +31,7 @@ def own_loss(address: str) -> Callable[[Tensor, Tensor], Tensor]:
     argument = f"loss {address}"
     module, found = find_own(argument, address)
     own = [(name, value) for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
-    functions = [name for name, value in own if not isinstance(value, type)]  # nor what it imports
+    functions = [name for name, value in own if callable(value) and not isinstance(value, type)]  # nor what it imports
     there = f"the functions there are {', '.join(functions)}" if functions else "there is none in that module"
     got = "nothing of that name" if found is None else repr(found)
     fix = check.suggest(address.partition(":")[2], functions, there)
@@ -73,11 +73,13 @@ def try_out(training: TrainingConfig, film_shape: tuple[int, int, int], device: 
     logits, truth = (draw(frames, generator=source).to(device, dtype) for draw in (torch.randn, torch.rand))
     argument, fix = f"loss {training.loss}", "write it as def NAME(logits, truth)"
     check.require(_takes_two(own_loss(training.loss)), argument, "take logits and truth", "other arguments", fix)
-    found = each_own_loss(training, logits.requires_grad_(), truth)
+    given = logits.requires_grad_().clone()  # as in training no leaf, so that what changes it in place is told below
+    found = each_own_loss(training, given, truth)
     flows = found.requires_grad and torch.autograd.grad(found.sum(), logits, allow_unused=True)[0] is not None
     fix = "compute it by operations of torch through which gradients flow"
     check.require(flows, argument, "depend on the logits", "what has no gradient", fix)
-    alone = torch.cat([each_own_loss(training, logits[[i]], truth[[i]]) for i in range(_FRAMES)])
+    with torch.no_grad():  # as in validation
+        alone = torch.cat([each_own_loss(training, given[[i]], truth[[i]]) for i in range(_FRAMES)])
     by_itself = torch.allclose(found, alone, rtol=1e-3, atol=1e-5, equal_nan=True)
     got = f"others for {_FRAMES} frames at once"
     fix = "average over the values of a frame only, draw nothing, and change neither logits nor truth in place"
