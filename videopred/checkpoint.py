@@ -85,24 +85,14 @@ class ExperimentRecord(Settings):
 
 
 class TrainedConfig(Settings):
-    """Everything needed to build a trained model again, and what is known of how it learned."""
+    """Everything needed to build a trained model again; all that is known of one from a program of somebody's own."""
 
     model: PredictorConfig
     """Encoder, core and decoder."""
     film_shape: tuple[PositiveInt, PositiveInt, PositiveInt]
     """Channels, height and width of the films it was built for."""
-    training: TrainingConfig | None = None
-    """How it learned; None if that was in a program of somebody's own."""
-    compute: ComputeConfig = ComputeConfig()
-    """Where it computed."""
-    watch: WatchConfig = WatchConfig()
-    """What was recorded while it learned."""
     data: DataRecord | None = None
     """What it learned from."""
-    init_from: str | None = None
-    """The run or export that its first weights are from."""
-    experiment: ExperimentRecord | None = None
-    """The experiment that it is a run of; None if it is of none."""
 
 
 class RunConfig(TrainedConfig):
@@ -110,6 +100,14 @@ class RunConfig(TrainedConfig):
 
     training: TrainingConfig
     """How it learned."""
+    compute: ComputeConfig = ComputeConfig()
+    """Where it computed."""
+    watch: WatchConfig = WatchConfig()
+    """What was recorded while it learned."""
+    init_from: str | None = None
+    """The run or export that its first weights are from."""
+    experiment: ExperimentRecord | None = None
+    """The experiment that it is a run of; None if it is of none."""
 
 
 _Config = TypeVar("_Config", bound=TrainedConfig)

@@ -64,8 +64,8 @@ def save_model(
     record["finished"] = record.pop("started")  # all that is known of its times
     if half:
         weights, record["weights"] = in_16_bits(weights, "predictor"), "16 bits"
-    settings = config.model_dump(mode="json", include=config.model_fields_set)
-    write_all({out: export_bytes(Export(settings, record, weights))}, overwrite=overwrite)
+    export = Export(config.model_dump(mode="json"), record, weights)
+    write_all({out: export_bytes(export)}, overwrite=overwrite)
     return out
 
 

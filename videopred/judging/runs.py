@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.checkpoint import DataRecord, load_run, run_settings
+from videopred.checkpoint import DataRecord, RunConfig, load_run, run_settings
 from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import my_device, pick_device
@@ -65,7 +65,7 @@ def _notes_on_seen_clips(runs: Mapping[str, Path], scores: Scores) -> list[str]:
         return []
     known = {name: run_settings(run) for name, run in runs.items()}
     if scores.protocol.part == "validation":  # of what `save_model` wrote, nobody knows how it was chosen
-        known = {name: of for name, of in known.items() if of.training is not None}
+        known = {name: of for name, of in known.items() if isinstance(of, RunConfig)}
     seen = [name for name, of in known.items() if of.data is not None and of.data.sha256 == scores.fingerprint]
     return [f"{' and '.join(seen)} {how} this part: scores on others may be worse"] if seen else []
 
@@ -104,7 +104,7 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     alike: defaultdict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     for name, run in runs.items():
         config = run_settings(run)
-        if config.training is None:  # nothing is known of its seed
+        if not isinstance(config, RunConfig):  # nothing is known of its seed
             continue
         training = config.training.model_copy(update={"seed": 0})
         began = config.init_from and last_name(Path(config.init_from))  # all that an export says
