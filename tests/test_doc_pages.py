@@ -116,10 +116,10 @@ def test_ones_own_loss_and_loop_give_models_for_commands(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "mylosses", raising=False)
-    loss, loop, *_ = blocks(ADDING, "python")
+    _, loss, loop, *_ = blocks(ADDING, "python")
     Path("mylosses.py").write_text(loss)
     generate("balls4", {"train": 2, "validation": 1, "test": 3})
-    learn, evaluate, render, _ = commands(ADDING)
+    _, learn, evaluate, render, _ = commands(ADDING)
     small = "--core.units 3 --updates 1 --batch-size 2 --window 3 --device cpu"
     cli.run([*shlex.split(learn)[1:], *small.split()])
     assert "train_focal" in Path("models/focal/logs/metrics.csv").read_text()
@@ -134,7 +134,7 @@ def test_ones_own_model_and_metric_are_judged(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "mymetrics", raising=False)
-    _, _, judged, several, metric, known = blocks(made_small(ADDING), "python")
+    *_, judged, several, metric, known = blocks(made_small(ADDING), "python")
     Path("mymetrics.py").write_text(metric)
     exec(judged + several + known, {})
     shown = capsys.readouterr().out

@@ -25,10 +25,10 @@ from videopred import check, check_path, systems
 from videopred.device import pick_device, usual_numbers
 from videopred.explaining import explain
 from videopred.models import build
-from videopred.models.own import own_settings
+from videopred.models.own import settings_of
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
-from videopred.models.settings import OwnConfig, PredictorConfig
+from videopred.models.settings import PredictorConfig
 from videopred.run_files import EXPORT, SETTINGS
 from videopred.run_record import read_record, written_by
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
@@ -345,14 +345,13 @@ def choices(config: TrainedConfig) -> dict[str, Any]:
     """The settings that weights depend on: name as on the command line, such as core.units -> value.
 
     Raises:
-        ValueError: a core of one's own is not there, or has other settings; see `own_settings`.
+        ValueError: a part of one's own is not there, or has other settings; see `settings_of`.
     """
     found: dict[str, Any] = {"frames": "×".join(map(str, config.film_shape))}
     model = config.model.model_dump()
     found["stack"] = model.pop("stack")
-    core = config.model.core
-    if isinstance(core, OwnConfig):  # of whose settings those alone are kept that were given
-        model["core"] = own_settings(core).model_dump() | {"kind": core.source}
+    for own in config.model.own_parts:  # of whose settings those alone are kept that were given
+        model[own.part()] = settings_of(own).model_dump() | {"kind": own.source}
     for part, settings in model.items():
         found[part] = settings.pop("kind")
         found |= {f"{part}.{name}": value for name, value in settings.items()}

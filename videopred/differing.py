@@ -42,7 +42,7 @@ def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if not isinstance(value, Mapping):
             yield name, value
             continue
-        yield name, value.get("source", value.get("kind"))  # a core of one's own is told by its source
+        yield name, value.get("source", value.get("kind"))  # a part of one's own is told by its source
         own = value.get("settings", {})
         inner = {name: one for name, one in {**value, **own}.items() if name not in ("kind", "source", "settings")}
         yield from ((f"{name}.{one}".replace("_", "-"), value) for one, value in inner.items())

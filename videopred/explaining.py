@@ -46,7 +46,7 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
     if kind in ("union_tag_not_found", "model_type", "model_attributes_type"):
         fix = "give an object of their class, or a dict with their kind"
         return check.complaint(name, "be settings", repr(got), fix)
-    if kind == "invalid-json-value":  # of a core of one's own, whose settings are kept as JSON
+    if kind == "invalid-json-value":  # of a part of one's own, whose settings are kept as JSON
         must, fix = "be numbers, texts, True, False or None, or lists or dicts of such", "convert it"
         setting = words[words.index("settings") + 1] if "settings" in words else words[-1]
         return check.complaint(prefix + setting, must, repr(got), fix)

@@ -1,4 +1,4 @@
-"""Errors of a user's own core, loss or metric, which may raise any: what is told, and from which line it came."""
+"""Errors of a user's own code, which may raise any: what is told, and from which line it came."""
 
 import os
 import re

@@ -28,7 +28,9 @@ EACH = {"rnem": SMALL, "mila": SMALL_MILA}
 
 
 def decoding(config: Any, features: int, film_shape: tuple[int, int, int]) -> SharedDecoder:
-    return SharedDecoder(SharedConfig(), config, SimpleNamespace(rows=2, units=features // 2), film_shape)
+    return SharedDecoder(
+        SharedConfig(), build_codec(config, film_shape), SimpleNamespace(rows=2, units=features // 2), film_shape
+    )
 
 
 def sizes(layers: nn.Module, inputs: Tensor) -> list[tuple[int, ...]]:

@@ -100,7 +100,7 @@ def test_what_no_command_would_take_is_not_saved(train, place):
     """Weights that are not finite are refused, as those of a training that failed."""
     status, said = train(built=MASK.format(""))
     told = (
-        "videopred: core Mine must save tensors of finite numbers alone, got causal; draw finite parameters, register"
+        "videopred: model must save tensors of finite numbers alone, got core.causal; draw finite parameters, register"
     )
     assert (status, said[: len(told)]) == (2, told)
     assert not (place / "models").exists()

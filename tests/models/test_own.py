@@ -16,7 +16,7 @@ from videopred.models.conformance import CHECKS, FEATURES, run_checks
 from videopred.models.core import READ_TRACES
 from videopred.models.own import own_class
 from videopred.models.presets import PRESETS
-from videopred.models.settings import PredictorConfig
+from videopred.models.settings import OwnConfig, PredictorConfig
 from videopred.rendering import FIGURES, ROWS
 
 # --- the guide ---------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_the_guides_own_core_is_checked_and_trained_as_it_says(place, capsys):
 def test_one_that_only_another_program_defines_is_told_as_that(place):
     message = "core __main__:Leaky must be defined in the program or notebook that uses it, got nothing of that name"
     with pytest.raises(ValueError, match=f"^{message}"):
-        own_class("__main__:Leaky")
+        own_class(OwnConfig(source="__main__:Leaky"))
 
 
 ODD = (
@@ -130,15 +130,15 @@ def test_a_first_state_without_a_generator_is_named_before_anything_is_written(p
         "from torch import nn\nclass Core(nn.Module):\n    step = print\n    def initial_state(self, batch): ...\n"
     )
     fix = r"write def initial_state\(self, batch, \*, generator=None\)"
-    with pytest.raises(ValueError, match=rf"must have an initial_state that takes generator, got one without; {fix}"):
-        own_class("plain:Core")
+    with pytest.raises(ValueError, match=rf"must take generator in initial_state, got no such argument; {fix}"):
+        own_class(OwnConfig(source="plain:Core"))
 
 
 def test_what_is_built_into_python_is_no_core():
     with pytest.raises(
         ValueError, match=r"^core sys:exit must be a class in sys, got <built-in function exit>; it has "
     ):
-        own_class("sys:exit")
+        own_class(OwnConfig(source="sys:exit"))
 
 
 @pytest.mark.parametrize("base", ["nn.Module", "Core"])
@@ -157,7 +157,7 @@ def test_a_core_without_settings_that_reads_a_map(place, base):
 
 def test_names_of_traces_without_axes_are_refused(place):
     (place / "plain.py").write_text(PLAIN)
-    own_class("plain:Plain").trace_axes = ["active"]
+    own_class(OwnConfig(source="plain:Plain")).trace_axes = ["active"]
     with pytest.raises(
         ValueError, match=r"^core plain:Plain must have a dict of axes by name as its trace_axes, got \['"
     ):

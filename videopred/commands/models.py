@@ -25,7 +25,7 @@ def check_core(
     """Check a core of your own against what every core must do, one line per check."""
     from videopred.models import build_core, conformance
 
-    config = model_flags.chosen_core(name, core)
+    config = model_flags.chosen_part("core", name, core)
     found = conformance.run_checks(lambda: build_core(config, conformance.FEATURES))
     if json_:
         terminal.print_json(found)

@@ -18,7 +18,6 @@ from videopred.experiments.scales import changes
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.flags import model_flags
 from videopred.interrupt import stop_if_lost
-from videopred.models.settings import PredictorConfig
 from videopred.printable import printable
 from videopred.run_files import SUMMARY
 from videopred.training.places import is_unbegun
@@ -159,9 +158,8 @@ def _with_flags(training: Training) -> ExperimentConfig:
     """The experiment with the flags of a figure, read as `train` reads them: they may change more than they name."""
     words = list(training.words[1:])
     given = flags.read(model_flags.with_model_flags(train, words), "train", words)
-    core = model_flags.chosen_core(given["core_name"], given["core"])
-    model = PredictorConfig(core=core, codec=given["codec"], decoder=given["decoder"], stack=given["stack"])
-    return training.asked.with_flags(model, given["training"])
+    parts = {part: (given[f"{part}_name"], given[part]) for part in ("core", "codec", "decoder")}
+    return training.asked.with_flags(model_flags.chosen_model(parts, given["stack"]), given["training"])
 
 
 def _check_learned_from(trainings: Sequence[Training]) -> None:

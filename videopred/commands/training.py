@@ -46,11 +46,17 @@ def train(
     core_name: Annotated[str, arg(name="core", metavar="NAME", help=CORE_HELP)] = "rims",
     training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
     core: CoreConfig = RIMsConfig(),
-    # The names of codec and decoder choose the settings beside them: `model_flags` reads them, before this is called.
-    codec_name: Annotated[str, arg(name="codec", metavar="NAME", help="One of `videopred list codecs`.")] = "rnem",
+    codec_name: Annotated[
+        str, arg(name="codec", metavar="NAME", help="One of `videopred list codecs`, or MODULE:CLASS of your own.")
+    ] = "rnem",
     codec: CodecConfig = RNEMConfig(),
     decoder_name: Annotated[
-        str, arg(name="decoder", metavar="NAME", help="One of `videopred list decoders`; cores differ in the default.")
+        str,
+        arg(
+            name="decoder",
+            metavar="NAME",
+            help="One of `videopred list decoders`, or MODULE:CLASS of your own; cores differ in the default.",
+        ),
     ] = "shared",
     decoder: DecoderConfig = SharedConfig(),
     stack: Annotated[int, arg(help="Frames that the encoder sees at once, the latest and those before it.")] = 1,
@@ -84,7 +90,8 @@ def train(
     json_: Json = False,
 ) -> None:
     """Train a model on a data file, run an experiment, or resume a run."""
-    model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder, stack=stack)
+    parts = {"core": (core_name, core), "codec": (codec_name, codec), "decoder": (decoder_name, decoder)}
+    model = model_flags.chosen_model(parts, stack)
     learning = _Learning(model, training, compute, watch, device)
     check.device_kind(device)
     if resume is not None:

@@ -11,7 +11,7 @@ from videopred.experiments import experiment_at, experiment_names, find_experime
 from videopred.experiments.rivals import POSITIONS, notes_without
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig, Scale
-from videopred.models import name_of_core, reads, with_core
+from videopred.models import name_of_part, reads, with_core
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 
@@ -88,8 +88,8 @@ class Asked(NamedTuple):
             chosen.pop(noted, None)
             if after is not None:
                 chosen[noted] = f"Ours; in {self.name} it is {'not set' if before is None else _written(before)}."
-        summary, core = self.unscaled.summary, name_of_core(model.core)
-        if core != name_of_core(self.unscaled.model.core):
+        summary, core = self.unscaled.summary, name_of_part(model.core)
+        if core != name_of_part(self.unscaled.model.core):
             summary = f"{summary.partition(', with core ')[0].removesuffix('.')}, with core {core}."
         return run.model_copy(update={"summary": summary, "stated": stated, "chosen": chosen})
 

@@ -17,9 +17,9 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING
 from videopred.experiments import experiment_names
-from videopred.models.own import own_settings
+from videopred.models import name_of_part
+from videopred.models.own import settings_of
 from videopred.models.predictor import Predictor
-from videopred.models.settings import OwnConfig
 from videopred.run_files import data_name
 from videopred.run_record import updates_learned
 from videopred.training.schedules import own_frames
@@ -135,9 +135,7 @@ def _experiment(asked: ExperimentRecord) -> str:
 
 def _settings(settings: Any) -> str:
     """The kind, all sizes, and what else is set otherwise than usual; what is the kind's own comes first."""
-    name = settings.kind
-    if isinstance(settings, OwnConfig):
-        name, settings = settings.source, own_settings(settings)
+    name, settings = name_of_part(settings), settings_of(settings)
     kind = type(settings)
     usual = {name: field.get_default(call_default_factory=True) for name, field in kind.model_fields.items()}
     said = [name for name, value in settings if _is_size(value) or value != usual[name]]
@@ -156,8 +154,8 @@ def _written(value: Any) -> str:
 
 
 def _use(of: Described) -> Iterator[str]:
-    core: Any = of.config.model.core
-    needs = f", where Python can import the core `{core.source}`" if core.kind == "own" else ""
+    own = [f"the {part.part()} `{part.source}`" for part in of.config.model.own_parts]
+    needs = f", where Python can import {' and '.join(own)}" if own else ""
     yield f"In a clone of the repository, or in any folder whose `models/` holds this export{needs}:"
     yield _shell(of.generate_command, ("render", of.export_path, of.data_path, *of.given_words))
     yield (

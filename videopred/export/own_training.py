@@ -16,7 +16,6 @@ from videopred.judging.fitting import check_opened
 from videopred.models import build
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor, check_model
-from videopred.models.settings import OwnConfig
 from videopred.training.provenance import provenance
 from videopred.weights import Export, export_bytes
 
@@ -84,13 +83,13 @@ def _check_as_built(predictor: Predictor, weights: Mapping[str, Any]) -> None:
     _require_equal("parts", _kinds(usual), _kinds(predictor))
     odd = not_finite(weights)
     fix = "train again, with a lower learning rate"
-    if isinstance(predictor.config.core, OwnConfig):
+    if predictor.config.own_parts:
         fix = f"register a buffer, as of a mask, with persistent=False, save no extra state, or {fix}"
     check.require(not odd, "predictor", "have weights that are finite numbers", f"others in {', '.join(odd)}", fix)
 
 
 def _shapes(weights: Mapping[str, Any]) -> dict[str, Any]:
-    """Name -> shape; what a core of one's own saves beside tensors has none."""
+    """Name -> shape; what a part of one's own saves beside tensors has none."""
     return {name: getattr(value, "shape", None) for name, value in weights.items()}
 
 

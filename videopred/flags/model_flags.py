@@ -12,10 +12,11 @@ from typing import Any
 from videopred import check, flags
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import ask
-from videopred.models import CODECS, CORES, DECODERS, core_config, name_of_core, reads, with_core
+from videopred.models import CODECS, CORES, DECODERS, core_config, name_of_part, reads, with_core
 from videopred.models.codec_settings import RNEMConfig
+from videopred.models.own import settings_of
 from videopred.models.presets import PRESETS
-from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
+from videopred.models.settings import OWN_PARTS, CoreSettings, PredictorConfig
 from videopred.run_files import EXPORT, SETTINGS
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.training.places import first_of
@@ -32,10 +33,8 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
     """
     known = _known_settings(words)
     model: Any = known.get("model")
-    core_name = flags.value_of("--core", words, name_of_core(model.core) if model else "rims")
-    core = core_flags(core_name, words)
-    if model:
-        core = core.changed(**model.core.settings) if isinstance(model.core, OwnConfig) else model.core
+    core_name = flags.value_of("--core", words, name_of_part(model.core) if model else "rims")
+    core = core_flags(core_name, words, model.core if model else None)
     codec: Any = model.codec if model else RNEMConfig()
     decoder: Any = model.decoder if model else core.own_decoder()
     defaults: dict[str, Any] = {name: known[name] for name in ("training", "compute", "watch") if name in known}
@@ -43,7 +42,7 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
         defaults["stack"] = model.stack
     elif core_name in PRESETS:
         defaults["training"] = PRESETS[core_name].training
-    defaults |= {"core_name": core_name, "codec_name": codec.kind, "decoder_name": decoder.kind}
+    defaults |= {"core_name": core_name, "codec_name": name_of_part(codec), "decoder_name": name_of_part(decoder)}
     for name, value in defaults.items():
         command = flags.with_default(command, name, value, command.__annotations__[name])
     parts: dict[str, Settings] = {
@@ -80,7 +79,7 @@ def _settings_of(run: Path, words: Sequence[str]) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}  # the command itself says what is wrong
     if model := known.get("model"):
-        known["model"] = with_core(model, flags.value_of("--core", words, name_of_core(model.core)))
+        known["model"] = with_core(model, flags.value_of("--core", words, name_of_part(model.core)))
     return known
 
 
@@ -113,24 +112,30 @@ def _settings_of_experiment(words: Sequence[str]) -> dict[str, Any]:
     return {"model": usual.model, "training": usual.training}
 
 
-def core_flags(name: str, words: Sequence[str]) -> CoreSettings:
+def core_flags(name: str, words: Sequence[str], usual: CoreSettings | None = None) -> CoreSettings:
     """The settings whose fields are the flags of a core: its own, or those that a class of one's own defines.
+
+    Args:
+        name: of the core.
+        words: what was typed.
+        usual: a core of that name whose values are the defaults; None: a new one.
 
     Raises:
         ValueError: an unknown core, or a flag that belongs to another.
     """
-    config: CoreSettings = core_config(name)
-    if isinstance(config, OwnConfig):
-        from videopred.models.own import own_settings
-
-        config = own_settings(config)
-    _check_names("core", name, words, type(config), CORES)
-    return config
+    settings: CoreSettings = settings_of(usual or core_config(name))
+    _check_names("core", name, words, type(settings), CORES)
+    return settings
 
 
-def chosen_core(name: str, settings: CoreSettings) -> Any:
-    """The core's settings for a model, from its name and the settings that its flags gave."""
-    return OwnConfig(source=name, settings=settings.model_dump(mode="json")) if ":" in name else settings
+def chosen_part(part: str, name: str, settings: Settings) -> Any:
+    """The settings of a core, codec or decoder for a model, from its name and the settings that its flags gave."""
+    return OWN_PARTS[part](source=name, settings=settings.model_dump(mode="json")) if ":" in name else settings
+
+
+def chosen_model(parts: Mapping[str, tuple[str, Settings]], stack: int) -> PredictorConfig:
+    """The settings of a model, from the name of core, codec and decoder and the settings that their flags gave."""
+    return PredictorConfig(**{part: chosen_part(part, *chosen) for part, chosen in parts.items()}, stack=stack)
 
 
 def _part_flags(
@@ -141,8 +146,12 @@ def _part_flags(
     Raises:
         ValueError: an unknown name, or a flag that belongs to another.
     """
-    name = check.one_of(f"--{part}", flags.value_of(f"--{part}", words, usual.kind), table)
-    settings = usual if name == usual.kind else table[name][0]()
+    name = flags.value_of(f"--{part}", words, name_of_part(usual))
+    if ":" in name and name != name_of_part(usual):
+        usual = OWN_PARTS[part](source=name)
+    elif name != name_of_part(usual):
+        usual = table[check.one_of(f"--{part}", name, [*table, "MODULE:CLASS"])][0]()
+    settings: Settings = settings_of(usual)
     _check_names(part, name, words, type(settings), table)
     return settings
 
@@ -157,16 +166,17 @@ def check_codec_used(given: Mapping[str, Any], words: Sequence[str]) -> None:
     Raises:
         ValueError: one of them is there.
     """
-    typed, decoder, codec = flags.given_names("--codec.", words), given["decoder"].kind, given["codec"]
-    if reads(chosen_core(given["core_name"], given["core"])) != "map":
+    typed, codec, decoder = flags.given_names("--codec.", words), given["codec_name"], given["decoder_name"]
+    if reads(chosen_part("core", given["core_name"], given["core"])) != "map":
         must, got = "come with a core that reads a map", f"--core {given['core_name']}"
         fix = "leave it out, or take such a core: scoff, or rims with --core.reads map"
         for name in ("positions", "position_op", "position_width"):
             check.require(name not in typed, f"--codec.{name.replace('_', '-')}", must, got, fix)
-    elif decoder == "masks" or codec.kind == "mila":  # R-NEM's codec also makes a vector on the way back to frames
-        must = f"be left out with --decoder {decoder}, --codec {codec.kind} and a core that reads a map"
+    elif "embedding" in typed and (decoder == "masks" or codec == "mila"):
+        # R-NEM's codec also makes a vector on the way back to frames.
+        must = f"be left out with --decoder {decoder}, --codec {codec} and a core that reads a map"
         fix = "it changes nothing beside these"
-        check.require("embedding" not in typed, "--codec.embedding", must, codec.embedding, fix)
+        raise ValueError(check.complaint("--codec.embedding", must, given["codec"].embedding, fix))
 
 
 def _check_names(

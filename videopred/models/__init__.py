@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from videopred import check
 from videopred.addresses import find
 from videopred.models import codec_settings, modular_settings, rival_settings, scoff_settings
+from videopred.models.codec_settings import OwnCodecConfig, OwnDecoderConfig
 from videopred.models.core_settings import CoreSettings
+from videopred.models.own import settings_of
+from videopred.models.own_settings import OwnPart
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreConfig, OwnConfig, PredictorConfig
 from videopred.settings import Settings
 
 if TYPE_CHECKING:
+    from videopred.models.codec import Codec
     from videopred.models.core import Core
     from videopred.models.layer import Layer as Layer
     from videopred.models.predictor import Predictor
@@ -38,15 +42,14 @@ CODECS: dict[str, tuple[type[Settings], str]] = {
     "rnem": (codec_settings.RNEMConfig, "videopred.models.rnem:RNEM"),
     "mila": (codec_settings.MilaConfig, "videopred.models.mila:Mila"),
 }
-"""Name -> (settings, where the class is). A codec lists layers that lead from frames to maps (`shrink`) to vectors
-(`embed`), and back from vectors to maps (`expand`) to frames (`grow`)."""
+"""Name -> (settings, where the class is): see `videopred.models.codec`."""
 
 DECODERS: dict[str, tuple[type[Settings], str]] = {
     "shared": (codec_settings.SharedConfig, "videopred.models.decoder:SharedDecoder"),
     "files": (codec_settings.FilesConfig, "videopred.models.decoder:FilesDecoder"),
     "masks": (codec_settings.MasksConfig, "videopred.models.decoder:MasksDecoder"),
 }
-"""Name -> (settings, where the class is)."""
+"""Name -> (settings, where the class is): see `videopred.models.decoder`."""
 
 
 def core_config(name: str, **changes: Any) -> CoreConfig:
@@ -59,15 +62,13 @@ def core_config(name: str, **changes: Any) -> CoreConfig:
 
     Raises:
         ValueError: no core has that name, or it does not have such a setting, or that one changes nothing beside
-            others. TypeError: that is no name. Of a core of one's own, see `videopred.models.own.own_settings`.
+            others. TypeError: that is no name. Of a core of one's own, see `videopred.models.own.settings_of`.
     """
     fix = f"give one of {', '.join(CORES)}, or MODULE:CLASS for your own"
     check.require_kind(isinstance(name, str), "core", "be a name", repr(name), fix)
     if ":" in name:
-        from videopred.models.own import own_settings
-
         own = OwnConfig(source=name, settings=changes)
-        own_settings(own)  # a class says itself what can be set
+        settings_of(own)  # a class says itself what can be set
         return own
     if name in PRESETS:
         config = PRESETS[name].core.changed(**changes)
@@ -77,22 +78,17 @@ def core_config(name: str, **changes: Any) -> CoreConfig:
     return cast(CoreConfig, config)
 
 
-def name_of_core(config: CoreSettings) -> str:
-    """The name that `core_config` has for a core: its kind, or MODULE:CLASS."""
-    return config.source if isinstance(config, OwnConfig) else config.kind  # type: ignore[attr-defined]
+def name_of_part(config: Settings) -> str:
+    """The name by which a core, codec or decoder is chosen: its kind, or MODULE:CLASS."""
+    return config.source if isinstance(config, OwnPart) else config.kind  # type: ignore[attr-defined]
 
 
 def with_core(model: PredictorConfig, name: str) -> PredictorConfig:
     """A model with the core of a name and that core's own decoder; as it is if its core is of that name."""
-    if name == name_of_core(model.core):
+    if name == name_of_part(model.core):
         return model
     core = core_config(name)
-    settings: CoreSettings = core
-    if isinstance(core, OwnConfig):
-        from videopred.models.own import own_settings
-
-        settings = own_settings(core)
-    return model.model_copy(update={"core": core, "decoder": settings.own_decoder()})
+    return model.model_copy(update={"core": core, "decoder": settings_of(core).own_decoder()})
 
 
 def build_core(config: CoreSettings, features: int) -> "Core":
@@ -106,9 +102,9 @@ def build_core(config: CoreSettings, features: int) -> "Core":
         ValueError: a core of one's own cannot be imported, or is none.
     """
     if isinstance(config, OwnConfig):
-        from videopred.models.own import build_own
+        from videopred.models.own_cores import build_own_core
 
-        core = build_own(config, features)
+        core = build_own_core(config, features)
     else:
         core = _entry(CORES, config)(config, features)
     core.input_size, core.input_kind = features, reads(config)
@@ -118,22 +114,26 @@ def build_core(config: CoreSettings, features: int) -> "Core":
 def reads(config: CoreSettings) -> Literal["vector", "map", "strips"]:
     """What a core wants of a frame: one vector, the positions of a map, or a strip for each module."""
     if isinstance(config, OwnConfig):
-        from videopred.models.own import own_reads
+        from videopred.models.own_cores import own_reads
 
         return own_reads(config)
     return getattr(config, "reads", "vector")
 
 
-def build_codec(config: Settings, film_shape: tuple[int, int, int]) -> Any:
+def build_codec(config: Settings, film_shape: tuple[int, int, int]) -> "Codec":
     """The codec for films of that shape, which lists layers with fresh weights.
 
     Args:
-        config: settings of one of CODECS.
+        config: settings of one of CODECS, or of a codec of one's own.
         film_shape: (channels, height, width) of the films.
 
     Raises:
-        ValueError: it cannot take frames of that size.
+        ValueError: it cannot take frames of that size; or one of one's own cannot be imported, or is none.
     """
+    if isinstance(config, OwnCodecConfig):
+        from videopred.models.own_codecs import build_own_codec
+
+        return build_own_codec(config, film_shape)
     return _entry(CODECS, config)(config, film_shape)
 
 
@@ -141,12 +141,20 @@ def build_decoder(config: Settings, codec: Settings, core: "Core", film_shape: t
     """A decoder with fresh weights.
 
     Args:
-        config: settings of one of DECODERS.
+        config: settings of one of DECODERS, or of a decoder of one's own.
         codec: settings of the codec whose layers it ends with.
         core: what it gets its input from.
         film_shape: (channels, height, width) of the films.
+
+    Raises:
+        ValueError: see `build_codec`; or a decoder of one's own cannot be imported, or is none.
     """
-    return _entry(DECODERS, config)(config, codec, core, film_shape)
+    layers = build_codec(codec, film_shape)
+    if isinstance(config, OwnDecoderConfig):
+        from videopred.models.own_codecs import build_own_decoder
+
+        return build_own_decoder(config, layers, core, film_shape)
+    return _entry(DECODERS, config)(config, layers, core, film_shape)
 
 
 def _entry(table: Mapping[str, tuple[type[Settings], str]], config: Settings) -> Any:

@@ -85,6 +85,23 @@ def check_done(core: Any, done: Any, batch: int, *steps: int) -> None:
     check.require(shape == expected, name, must, shape, fix)
 
 
+def check_painted(decoder: Any, done: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless this is what a decoder gives for frames of a shape (N, C, H, W).
+
+    Raises:
+        TypeError: it is not logits and trace, or the trace is no dict.
+        ValueError: logits of another shape.
+    """
+    name, fix = f"decoder {type(decoder).__name__}", "see videopred/models/decoder.py"
+    got = f"{len(done)} values" if isinstance(done, tuple) else type(done).__name__
+    check.require_kind(isinstance(done, tuple) and len(done) == 2, name, "return logits and trace", got, fix)
+    logits, trace = done
+    given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+    check.require(given == shape, name, f"return logits (N, C, H, W), here {shape}", given, fix)
+    must = "return a dict of tensors as its trace"
+    check.require_kind(isinstance(trace, Mapping), name, must, type(trace).__name__, "return {} for none")
+
+
 def check_state(core: Any, batch: int, state: Any) -> None:
     """Raise ValueError unless this is a state of this core for so many clips and on its device, and TypeError unless in
     its precision.

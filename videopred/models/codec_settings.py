@@ -6,6 +6,7 @@ from pydantic import Field, PositiveInt, model_validator
 from tyro.conf import Suppress
 
 from videopred.check import require
+from videopred.models.own_settings import OwnPart
 from videopred.settings import Settings
 
 
@@ -55,7 +56,13 @@ class MilaConfig(CodecSettings):
     """Width of the vector that stands for a frame."""
 
 
-CodecConfig = Annotated[RNEMConfig | MilaConfig, Field(discriminator="kind")]
+class OwnCodecConfig(OwnPart):
+    """A codec of one's own, MODULE:CLASS."""
+
+    flag_prefix: ClassVar[str] = CodecSettings.flag_prefix
+
+
+CodecConfig = Annotated[RNEMConfig | MilaConfig | OwnCodecConfig, Field(discriminator="kind")]
 
 
 class DecoderSettings(Settings):
@@ -84,4 +91,10 @@ class MasksConfig(DecoderSettings):
     kind: Suppress[Literal["masks"]] = "masks"
 
 
-DecoderConfig = Annotated[SharedConfig | FilesConfig | MasksConfig, Field(discriminator="kind")]
+class OwnDecoderConfig(OwnPart):
+    """A decoder of one's own, MODULE:CLASS."""
+
+    flag_prefix: ClassVar[str] = DecoderSettings.flag_prefix
+
+
+DecoderConfig = Annotated[SharedConfig | FilesConfig | MasksConfig | OwnDecoderConfig, Field(discriminator="kind")]

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from videopred.models import build_codec
-from videopred.models.codec_settings import CodecConfig, FilesConfig, MasksConfig, SharedConfig
+from videopred.models.codec import Codec
+from videopred.models.codec_settings import FilesConfig, MasksConfig, SharedConfig
 from videopred.models.constants import keep_constants
 from videopred.models.core import Trace
 from videopred.models.encoder import coordinates
@@ -25,10 +25,9 @@ class SharedDecoder(nn.Module):
     trace_axes: Mapping[str, str] = {}
     pictures = 1
 
-    def __init__(self, config: SharedConfig, codec: CodecConfig, core: Any, film_shape: tuple[int, int, int]):
+    def __init__(self, config: SharedConfig, codec: Codec, core: Any, film_shape: tuple[int, int, int]):
         super().__init__()
-        parts = build_codec(codec, film_shape)
-        self.layers = nn.Sequential(nn.Flatten(), *parts.expand(core.rows * core.units), *parts.grow(film_shape[0]))
+        self.layers = nn.Sequential(nn.Flatten(), *codec.expand(core.rows * core.units), *codec.grow(film_shape[0]))
 
     def forward(self, outputs: Tensor, *, trace: bool = False) -> tuple[Tensor, Trace]:
         return self.layers(outputs), {}
@@ -51,7 +50,7 @@ class FilesDecoder(nn.Module):
     trace_axes: Mapping[str, str] = {"readout_attention": "queries K"}
     pictures = 1
 
-    def __init__(self, config: FilesConfig, codec: CodecConfig, core: Any, film_shape: tuple[int, int, int]):
+    def __init__(self, config: FilesConfig, codec: Codec, core: Any, film_shape: tuple[int, int, int]):
         super().__init__()
         units = core.units
         self.each = nn.Sequential(nn.Linear(units, units), nn.ReLU(inplace=True), nn.Linear(units, units))
@@ -59,8 +58,7 @@ class FilesDecoder(nn.Module):
         self.keys_values = nn.Linear(units, 2 * units, bias=False)  # Wk and Wv side by side
         for parameter in (*self.each.parameters(), self.keys_values.weight):
             nn.init.xavier_uniform_(parameter) if parameter.ndim == 2 else nn.init.zeros_(parameter)
-        parts = build_codec(codec, film_shape)
-        self.layers = nn.Sequential(nn.Flatten(), *parts.expand(config.queries * units), *parts.grow(film_shape[0]))
+        self.layers = nn.Sequential(nn.Flatten(), *codec.expand(config.queries * units), *codec.grow(film_shape[0]))
 
     def forward(self, outputs: Tensor, *, trace: bool = False) -> tuple[Tensor, Trace]:
         keys, values = self.keys_values(self.each(outputs)).chunk(2, -1)
@@ -84,14 +82,13 @@ class MasksDecoder(nn.Module):
 
     trace_axes: Mapping[str, str] = {"masks": "K H W"}
 
-    def __init__(self, config: MasksConfig, codec: CodecConfig, core: Any, film_shape: tuple[int, int, int]):
+    def __init__(self, config: MasksConfig, codec: Codec, core: Any, film_shape: tuple[int, int, int]):
         super().__init__()
-        parts = build_codec(codec, film_shape)
-        channels, *self.grid = parts.start_shape
+        channels, *self.grid = codec.start_shape
         self.pictures = core.rows
         self.inward = nn.Linear(core.units, channels)
         self.place = nn.Linear(4, channels, bias=False)
-        self.layers = nn.Sequential(nn.GroupNorm(1, channels), nn.ReLU(inplace=True), *parts.grow(film_shape[0] + 1))
+        self.layers = nn.Sequential(nn.GroupNorm(1, channels), nn.ReLU(inplace=True), *codec.grow(film_shape[0] + 1))
         keep_constants(self)
 
     def constants(self) -> dict[str, Tensor]:

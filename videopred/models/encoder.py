@@ -12,8 +12,7 @@ from videopred.models import build_codec, reads
 from videopred.models.codec_settings import CodecConfig, CodecSettings
 from videopred.models.constants import keep_constants
 from videopred.models.core_settings import CoreSettings
-from videopred.models.own import own_settings
-from videopred.models.settings import OwnConfig
+from videopred.models.own import settings_of
 
 _USUAL_WIDTH = 16  # of a learned key behind the channels
 
@@ -24,7 +23,7 @@ def build_encoder(
     """The encoder that gives a core what it reads.
 
     Args:
-        config: settings of one of CODECS.
+        config: settings of one of CODECS, or of a codec of one's own.
         film_shape: (channels, height, width) of the films.
         core: settings of the core.
 
@@ -33,8 +32,7 @@ def build_encoder(
     """
     wanted = reads(core)
     if wanted == "strips":  # one for each module
-        own = own_settings(core) if isinstance(core, OwnConfig) else core
-        return StripsEncoder(config, film_shape, own.modules)  # type: ignore[attr-defined]
+        return StripsEncoder(config, film_shape, settings_of(core).modules)
     return Encoder(config, film_shape, wanted)
 
 
@@ -42,7 +40,7 @@ class Encoder(nn.Module):
     """Frames to slots, through the codec's convolutions.
 
     Args:
-        config: settings of one of CODECS.
+        config: settings of one of CODECS, or of a codec of one's own.
         film_shape: (channels, height, width) of the films.
         reads: what the core wants. `vector`: one slot per frame, its embedding. `map`: one slot per position of the
             smallest map, row by row: its channels and its key (SCOFF, algorithm 1).
@@ -62,12 +60,12 @@ class Encoder(nn.Module):
         codec = build_codec(config, film_shape)
         layers = codec.shrink()
         if reads == "vector":
-            layers += [*codec.embed(), nn.Unflatten(1, (1, config.embedding))]
-            self.features, self.map_shape = config.embedding, None
+            layers += [*codec.embed(), nn.Unflatten(1, (1, codec.embedding))]
+            self.features, self.map_shape = codec.embedding, None
         else:
             channels, rows, columns = codec.shrunk_shape
             self.map_shape = rows, columns
-            slots = Positions(config, channels, rows, columns)
+            slots = Positions(settings_of(config), channels, rows, columns)
             layers.append(slots)
             self.features = slots.width
         self.layers = nn.Sequential(*layers)
@@ -85,7 +83,7 @@ class StripsEncoder(nn.Module):
     Where the rows cannot be shared out evenly, some strips have one more than others.
 
     Args:
-        config: settings of one of CODECS.
+        config: settings of one of CODECS, or of a codec of one's own.
         film_shape: (channels, height, width) of the films.
         strips: how many.
 
@@ -103,8 +101,8 @@ class StripsEncoder(nn.Module):
         height = film_shape[1]
         must, fix = f"be at most {height}, the rows of a frame, with --core.reads strips", "lower it"
         require(strips <= height, "--core.modules", must, strips, fix)
-        self.encoders = nn.ModuleList(Encoder(config, film_shape) for _ in range(strips))
-        self.features = config.embedding
+        encoders = [Encoder(config, film_shape) for _ in range(strips)]
+        self.encoders, self.features = nn.ModuleList(encoders), encoders[0].features
         self.strips = list(pairwise(round(strip * height / strips) for strip in range(strips + 1)))
         keep_constants(self)
 

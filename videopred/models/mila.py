@@ -32,7 +32,7 @@ class Mila:
     """
 
     def __init__(self, config: MilaConfig, film_shape: tuple[int, int, int]):
-        self.config, self.film_shape = config, film_shape
+        self.config, self.film_shape, self.embedding = config, film_shape, config.embedding
         for name, size in zip(("height", "width"), film_shape[1:], strict=True):
             fix = f"generate frames of such a {name}, or import films with --{name}, or take --codec rnem"
             must = f"be a multiple of 8 from {_SMALLEST} on for --codec mila"
@@ -53,7 +53,7 @@ class Mila:
     def embed(self) -> list[nn.Module]:
         """Maps (N, *shrunk_shape) -> vectors (N, embedding)."""
         channels, rows, columns = self.shrunk_shape
-        width = self.config.embedding
+        width = self.embedding
         linear = by_columns(nn.Linear(channels * rows * columns, width))
         return [nn.Flatten(), linear, ELU(), _norm_of_vector(width)]
 

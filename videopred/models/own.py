@@ -1,116 +1,138 @@
-"""Cores from elsewhere, given as MODULE:CLASS.
+"""Parts from elsewhere, given as MODULE:CLASS: cores, codecs and decoders.
 
-Such a class is an nn.Module with `rows`, `units`, `initial_state` and `step` (see `videopred.models.core`). It is
-built as CLASS(features) or, if it has a class attribute `settings` that is a subclass of CoreSettings with a default
-for every field, as CLASS(settings, features). A class attribute or setting `reads = "map"` asks for the positions of a
-map instead of one vector per frame; a setting `reads = "strips"` beside `modules`, as many strips.
+Such a class is built as CLASS(…) from what its kind of part is given or, if it has a class attribute `settings` that is
+a subclass of CoreSettings, CodecSettings or DecoderSettings with a default for every field, as CLASS(settings, …).
 """
 
 import inspect
-from collections.abc import Mapping
-from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.addresses import find_own
-from videopred.models.core import Core
+from videopred.models.codec_settings import CodecSettings, DecoderSettings
 from videopred.models.core_settings import CoreSettings
-from videopred.models.settings import OwnConfig
+from videopred.models.own_settings import OwnPart
+from videopred.settings import Settings
 from videopred.user_errors import error_told
 
 
-class NoSettings(CoreSettings):
+class NoCoreSettings(CoreSettings):
     """A core of one's own that has nothing to set."""
 
 
-def own_class(source: str) -> Any:
-    """The class that MODULE:CLASS names, imported now; the current folder is the last where it is looked for.
+class _Kind(NamedTuple):
+    """What a kind of part wants of a class."""
+
+    methods: tuple[str, ...]
+    settings: type[Settings]
+    """What its settings derive from."""
+    without: type[Settings]
+    """The settings of a class that says none."""
+    given: str
+    """What its __init__ is given besides, in words."""
+    keyword: tuple[str, str] | None = None
+    """A keyword that the first method must take, and how it is written."""
+
+
+_KINDS = {
+    "core": _Kind(
+        ("initial_state", "step"),
+        CoreSettings,
+        NoCoreSettings,
+        "the width of its slots",
+        ("generator", "def initial_state(self, batch, *, generator=None)"),
+    ),
+    "codec": _Kind(
+        ("shrink", "embed", "expand", "grow"), CodecSettings, CodecSettings, "the shape of frames (C, H, W)"
+    ),
+    "decoder": _Kind(
+        ("forward",),
+        DecoderSettings,
+        DecoderSettings,
+        "codec, core and the shape of frames (C, H, W)",
+        ("trace", "def forward(self, outputs, *, trace=False)"),
+    ),
+}
+
+
+def own_class(config: OwnPart) -> Any:
+    """The class of a part, imported now; the current folder is the last where it is looked for.
 
     Raises:
-        ValueError: there is no such module or class, the module cannot be imported, or the class is no core.
+        ValueError: there is no such module or class, the module cannot be imported, or the class is no such part.
     """
-    argument = f"core {source}"
+    part, source = config.part(), config.source
+    kind, argument = _KINDS[part], f"{part} {source}"
     module, found = find_own(argument, source)
-    classes = {key: value for key, value in vars(module).items() if isinstance(value, type) and value is not Core}
-    cores = [key for key, value in classes.items() if hasattr(value, "initial_state")]
-    there = f"its cores are {', '.join(cores)}" if cores else "it has no class with initial_state and step"
+    classes = {key: value for key, value in vars(module).items() if isinstance(value, type) and _is_theirs(value)}
+    parts = [key for key, value in classes.items() if hasattr(value, kind.methods[0])]
+    there = f"it has no class with {' and '.join(kind.methods)}"
+    if parts:
+        there = f"its {part}s are {', '.join(parts)}"
     got = "nothing of that name" if found is None else repr(found)
-    fix = check.suggest(source.partition(":")[2], cores, there)
-    check.require(
-        isinstance(found, type),
-        argument,
-        f"be a class in {getattr(module, '__file__', None) or module.__name__}",
-        got,
-        fix,
-    )
-    for method in ("initial_state", "step"):
-        fix = "give it one, as videopred.models.core says"
+    fix = check.suggest(source.partition(":")[2], parts, there)
+    must = f"be a class in {getattr(module, '__file__', None) or module.__name__}"
+    check.require(isinstance(found, type), argument, must, got, fix)
+    for method in kind.methods:
+        fix = f"give it one, as videopred.models.{part} says"
         check.require(callable(getattr(found, method, None)), argument, f"have a method {method}", "none", fix)
-    words = inspect.signature(found.initial_state).parameters.values()
-    takes = any(word.name == "generator" or word.kind is inspect.Parameter.VAR_KEYWORD for word in words)
-    fix = "write def initial_state(self, batch, *, generator=None)"
-    check.require(takes, argument, "have an initial_state that takes generator", "one without", fix)
-    fix = "derive it from torch.nn.Module or videopred.models.core.Core"
-    check.require(hasattr(found, "state_dict"), argument, "be a torch module", found.__mro__[1].__name__, fix)
-    kind = getattr(found, "settings", NoSettings)
-    fix = "derive it from videopred.models.settings.CoreSettings"
-    fits = isinstance(kind, type) and issubclass(kind, CoreSettings)
-    check.require(fits, f"{argument}: settings", "be a class of settings", kind, fix)
-    kind.check_defaults(f"{argument}: settings")
+    if kind.keyword is not None:
+        method, (name, line) = kind.methods[0], kind.keyword
+        words = inspect.signature(getattr(found, method)).parameters.values()
+        takes = any(word.name == name or word.kind is inspect.Parameter.VAR_KEYWORD for word in words)
+        check.require(takes, argument, f"take {name} in {method}", "no such argument", f"write {line}")
+    if part != "codec":  # which lists modules
+        fix = "derive it from torch.nn.Module"
+        check.require(hasattr(found, "state_dict"), argument, "be a torch module", found.__mro__[1].__name__, fix)
+    settings = getattr(found, "settings", kind.without)
+    fix = f"derive it from videopred.models.settings.{kind.settings.__name__}"
+    fits = isinstance(settings, type) and issubclass(settings, kind.settings)
+    check.require(fits, f"{argument}: settings", "be a class of settings", settings, fix)
+    settings.check_defaults(f"{argument}: settings")
     return found
 
 
-def own_settings(config: OwnConfig) -> CoreSettings:
-    """The settings that the class itself defines, with the values in `config`.
+def _is_theirs(found: type) -> bool:
+    """Whether a class is a user's own, not one that their module imported from torch or from here."""
+    return found.__module__.partition(".")[0] not in ("torch", "videopred")
+
+
+def settings_of(config: Any) -> Any:
+    """What is set of a part: its settings or, of one's own, those that the class itself defines.
 
     Raises:
         ValueError: see `own_class`; or a setting that it does not define, or not with such values.
     """
-    kind = getattr(own_class(config.source), "settings", NoSettings)
+    if not isinstance(config, OwnPart):
+        return config
+    part = config.part()
+    kind = getattr(own_class(config), "settings", _KINDS[part].without)
     known = list(kind.model_fields)
     for name in config.settings:
         must = f"be given settings that it has, {', '.join(known)}" if known else "be given none, as it has no settings"
         fix = check.suggest(name, known, "leave it out; a run that has it needs the module as it was")
-        check.require(name in known, f"core {config.source}", must, name, fix)
+        check.require(name in known, f"{part} {config.source}", must, name, fix)
     return kind(**config.settings)
 
 
-def build_own(config: OwnConfig, features: int) -> Any:
-    """A core of one's own with fresh weights.
+def build_own(config: OwnPart, *given: Any) -> Any:
+    """A part of one's own with fresh weights.
+
+    Args:
+        config: its address and settings.
+        given: what its kind of part is given besides its settings.
 
     Raises:
-        ValueError: see `own_class`; or settings that it does not have; or it says no `rows` and `units`.
+        ValueError: see `own_class`; or settings that it does not have.
         FailedError: it raises another error.
     """
-    found, chosen = own_class(config.source), own_settings(config)
+    found, chosen, part = own_class(config), settings_of(config), config.part()
     settings = [chosen] if hasattr(found, "settings") else []
     try:
-        core = found(*settings, features)
+        return found(*settings, *given)
     except ValueError:  # by which it may say itself what is wrong with its settings
         raise
     except Exception as error:
-        fix = "mend its __init__, which is given its settings, if it has any, and the width of its slots"
-        raise check.FailedError(check.complaint(f"core {config.source}", "be built", error_told(error), fix)) from error
-    for name in ("rows", "units"):
-        value, fix = getattr(core, name, None), "set it in __init__: its output is (B, rows, units)"
-        is_size = isinstance(value, Integral) and int(value) > 0
-        check.require(is_size, f"core {config.source}", f"have a whole number {name}", value, fix)
-    for name in ("trace_axes", "state_rows"):
-        if not hasattr(core, name):  # an nn.Module need not say that it traces nothing and has no modules
-            setattr(core, name, getattr(Core, name))
-    axes = core.trace_axes
-    must, fix = "have a dict of axes by name as its trace_axes", "see videopred/models/core.py"
-    check.require(isinstance(axes, Mapping), f"core {config.source}", must, repr(axes), fix)
-    return core
-
-
-def own_reads(config: OwnConfig) -> Any:
-    """What the core wants of a frame, see `videopred.models.reads`.
-
-    Raises:
-        ValueError: see `own_class`; or it wants something else.
-    """
-    settings = own_settings(config)
-    wanted = getattr(settings, "reads", getattr(own_class(config.source), "reads", "vector"))
-    kinds = ["vector", "map", "strips"] if hasattr(settings, "modules") else ["vector", "map"]  # one strip for each
-    return check.one_of(f"core {config.source}: reads", wanted, kinds)
+        fix = f"mend its __init__, which is given its settings, if it has any, and {_KINDS[part].given}"
+        told = check.complaint(f"{part} {config.source}", "be built", error_told(error), fix)
+        raise check.FailedError(told) from error

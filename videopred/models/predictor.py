@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from videopred import check, check_path
 from videopred.amounts import shapes_told
 from videopred.models import build_core, build_decoder
-from videopred.models.arguments import autocast_on
+from videopred.models.arguments import autocast_on, check_painted
 from videopred.models.core import State, Trace, Unrolled, unroll
 from videopred.models.encoder import build_encoder
 from videopred.models.settings import PredictorConfig
@@ -97,7 +97,9 @@ class Predictor(nn.Module):
 
     def paint(self, outputs: Tensor, *, trace: bool = False) -> tuple[Tensor, Trace]:
         """The core's outputs (B, T, K, D) as logits (B, T, C, H, W), and what the decoder did."""
-        said = [self.decoder(block, trace=trace) for block in self.blocks(outputs)]
+        blocks = self.blocks(outputs)
+        said = [self.decoder(block, trace=trace) for block in blocks]
+        check_painted(self.decoder, said[0], (len(blocks[0]), *self.film_shape))
         logits = torch.cat([block for block, _ in said]).unflatten(0, outputs.shape[:2])
         names = said[0][1]
         happened = {name: torch.cat([painted[name].detach() for _, painted in said]) for name in names}

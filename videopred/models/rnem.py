@@ -33,7 +33,7 @@ class RNEM:
     """
 
     def __init__(self, config: RNEMConfig, film_shape: tuple[int, int, int]):
-        self.config, self.film_shape = config, film_shape
+        self.config, self.film_shape, self.embedding = config, film_shape, config.embedding
         for name, size in zip(("height", "width"), film_shape[1:], strict=True):
             fix = f"generate frames of such a {name}, or import films with --{name}, or give fewer --codec.channels"
             must = f"be a multiple of {config.shrink} for {len(config.channels)} halvings"
@@ -53,14 +53,14 @@ class RNEM:
     def embed(self) -> list[nn.Module]:
         """Maps (N, *shrunk_shape) -> vectors (N, embedding)."""
         channels, rows, columns = self.shrunk_shape
-        width = self.config.embedding
+        width = self.embedding
         layers = [nn.Flatten(), nn.Linear(channels * rows * columns, width), nn.LayerNorm(width), ELU()]
         return _drawn(layers)
 
     def expand(self, features: int) -> list[nn.Module]:
         """Vectors (N, features) -> maps (N, *start_shape)."""
         channels, rows, columns = self.start_shape
-        width, size = self.config.embedding, channels * rows * columns
+        width, size = self.embedding, channels * rows * columns
         layers = [nn.Linear(features, width), nn.LayerNorm(width), nn.ReLU(inplace=True)]
         layers += [nn.Linear(width, size), nn.LayerNorm(size), nn.ReLU(inplace=True)]
         layers.append(nn.Unflatten(1, self.start_shape))

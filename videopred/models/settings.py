@@ -1,58 +1,32 @@
 """Settings of cores and predictor. Light: pydantic only, so that help and usage errors load no torch."""
 
-import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any
 
-from pydantic import Field, JsonValue, PositiveInt, field_validator
-from tyro.conf import Suppress
+from pydantic import Field, PositiveInt
 
-from videopred.check import require
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig
-from videopred.models.core_settings import CoreSettings as CoreSettings  # for cores of somebody's own, too
+from videopred.models.codec_settings import CodecSettings as CodecSettings  # these, for parts of one's own
+from videopred.models.codec_settings import DecoderSettings as DecoderSettings
+from videopred.models.codec_settings import OwnCodecConfig as OwnCodecConfig
+from videopred.models.codec_settings import OwnDecoderConfig as OwnDecoderConfig
+from videopred.models.core_settings import CoreSettings as CoreSettings
 from videopred.models.modular_settings import ModularConfig, RIMsConfig
+from videopred.models.own_settings import OwnPart
 from videopred.models.rival_settings import RivalConfig
 from videopred.models.scoff_settings import SCOFFConfig
 from videopred.settings import Settings
 
 
-class OwnConfig(CoreSettings):
-    """A core of one's own, MODULE:CLASS (see `videopred.models.own`)."""
-
-    kind: Suppress[Literal["own"]] = "own"
-    source: str
-    """MODULE:CLASS, importable wherever the model is built."""
-    settings: dict[str, JsonValue] = Field(default_factory=dict)
-    """Values of the class's own settings; those left out have its defaults."""
-
-    @field_validator("source")
-    @classmethod
-    def _is_module_and_class(cls, source: str) -> str:
-        fits = re.fullmatch(r"\w+(\.\w+)*:\w+", source)
-        require(bool(fits), "--core", "be MODULE:CLASS", source, "write e.g. mycores:MyCore for a class in mycores.py")
-        return source
-
-    @field_validator("settings", mode="before")
-    @classmethod
-    def _listed(cls, settings: Any) -> Any:
-        """Tuples and arrays become the lists that JSON has in their place."""
-        return _as_json(settings)
+class OwnConfig(OwnPart, CoreSettings):
+    """A core of one's own, MODULE:CLASS."""
 
     @property
     def label(self) -> str:
         return self.source.rpartition(":")[2].lower()
 
-    def changed(self, **changes: Any) -> Self:
-        return type(self)(source=self.source, settings={**self.settings, **changes})
 
-
-def _as_json(value: Any) -> Any:
-    """The value with every tuple or array in it as a list, and every number of NumPy or torch as one of Python."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {name: _as_json(part) for name, part in value.items()}
-    return list(map(_as_json, value)) if isinstance(value, list | tuple) else value
-
+OWN_PARTS: dict[str, type[OwnPart]] = {"core": OwnConfig, "codec": OwnCodecConfig, "decoder": OwnDecoderConfig}
+"""Part -> the settings of one's own."""
 
 CoreConfig = Annotated[RivalConfig | ModularConfig | SCOFFConfig | OwnConfig, Field(discriminator="kind")]
 
@@ -73,3 +47,8 @@ class PredictorConfig(Settings):
     """How the modules' outputs become one frame; the default is the core's own."""
     stack: PositiveInt = 1
     """Frames that the encoder sees at once, the latest and those before it (SCOFF: 5 on switching dynamics)."""
+
+    @property
+    def own_parts(self) -> tuple[OwnPart, ...]:
+        """Those of core, codec and decoder that are of one's own."""
+        return tuple(part for part in (self.core, self.codec, self.decoder) if isinstance(part, OwnPart))

@@ -1,15 +1,16 @@
 """The weights that a run begins with: drawn from its seed, or those of another run of the same model."""
 
+from copy import deepcopy
 from pathlib import Path
 
 import torch
+from torch import Tensor, nn
 
 from videopred import check, check_path
 from videopred.checkpoint import RunConfig, TrainedConfig, choices, read_run, take_weights
 from videopred.models import build
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
-from videopred.models.settings import OwnConfig
 from videopred.training.folder import RunFolder
 
 
@@ -25,7 +26,7 @@ def first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Predi
     """
     torch.manual_seed(config.training.seed)
     predictor = build(config.model, config.film_shape)
-    if isinstance(config.model.core, OwnConfig):
+    if config.model.own_parts:
         _try_out(predictor)
     as_it_learns(predictor, config)
     if config.init_from is not None:
@@ -43,22 +44,28 @@ def as_it_learns(predictor: Predictor, config: RunConfig) -> Predictor:
 
 
 def _try_out(predictor: Predictor) -> None:
-    """Have a core of one's own, and what is built on it, see a film once before anything is written.
+    """Have a model with parts of one's own see a film once before anything is written.
 
     Raises:
-        TypeError: its output is of another precision than its weights.
-        ValueError: what it saves are not all finite numbers, which no command would take.
+        TypeError: what core or decoder gives is of another precision than the weights.
+        ValueError: what the model saves are not all finite numbers, which no command would take.
     """
-    film, core = torch.zeros(2, 2, *predictor.film_shape), predictor.core
+    tried = deepcopy(predictor)  # as a norm may change with what it sees
+    film = torch.zeros(2, 2, *tried.film_shape)
     with torch.random.fork_rng(devices=()), torch.no_grad():
-        given, own = predictor.observe(film).output.dtype, next(core.parameters(), film).dtype
-        must = f"return an output of {own}, as its parameters are"
-        fix = "convert what it computes with, such as buffers made from NumPy's numbers, by .float()"
-        check.require_kind(given == own, f"core {type(core).__name__}", must, given, fix)
-        predictor(film)
-    odd = not_finite(core.state_dict())
+        outputs = tried.observe(film).output
+        _check_precision(f"core {type(tried.core).__name__}", "an output", outputs, tried.core)
+        logits, _ = tried.paint(outputs)
+        _check_precision(f"decoder {type(tried.decoder).__name__}", "logits", logits, tried.decoder)
+    odd = not_finite(predictor.state_dict())
     fix = "draw finite parameters, register such a buffer, as of a mask, with persistent=False, and save no extra state"
-    check.require(not odd, f"core {type(core).__name__}", "save tensors of finite numbers alone", ", ".join(odd), fix)
+    check.require(not odd, "model", "save tensors of finite numbers alone", ", ".join(odd), fix)
+
+
+def _check_precision(argument: str, what: str, given: Tensor, part: nn.Module) -> None:
+    own = next(part.parameters(), given).dtype
+    fix = "convert what it computes with, such as buffers made from NumPy's numbers, by .float()"
+    check.require_kind(given.dtype == own, argument, f"return {what} of {own}, as its parameters are", given.dtype, fix)
 
 
 def _check_same_model(config: RunConfig, theirs: TrainedConfig) -> None:
