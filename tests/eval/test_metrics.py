@@ -119,6 +119,17 @@ def test_what_is_unsaid_in_one_measurement_is_left_out_of_all():
     assert make_metric("psnr").reduce({key: of.double() for key, of in measured.items()}).tolist() == [10]
 
 
+def test_of_no_counts_at_all_no_score_is_made():
+    """F1 of two dark films is 1; where no clip has a value, or those that have one do not count, it is not."""
+    counts = torch.tensor([[2.0, torch.nan, torch.nan], [2, 2, torch.nan]], dtype=torch.float64)
+    metric, measured = make_metric("f1"), dict.fromkeys(("tp", "fp", "fn", "tn"), counts)
+    expected = torch.tensor([[0.5, torch.nan, torch.nan], [0.5, 0.5, torch.nan]], dtype=torch.float64)
+    torch.testing.assert_close(metric.reduce(measured), expected[1], equal_nan=True)
+    torch.testing.assert_close(metric.of_each_clip(measured), expected, equal_nan=True)
+    draws = torch.tensor([[3, 0], [0, 1]], dtype=torch.float64)
+    torch.testing.assert_close(metric.reduce_each(measured, draws), expected, equal_nan=True)
+
+
 @pytest.mark.parametrize("precision", [torch.float16, torch.bfloat16])
 def test_a_models_autocast_rounds_no_measurement(precision):
     films = torch.rand(2, 2, 3, 1, 24, 32, generator=torch.Generator().manual_seed(4))
