@@ -12,6 +12,7 @@ from videopred.datasets import make_world
 from videopred.datasets.clip import Clip
 from videopred.datasets.motion import MODES
 from videopred.datasets.one_ball_settings import MotionConfig
+from videopred.datasets.raster import draw_discs
 
 ACCELERATE, CONSTANT, WALK = range(3)
 
@@ -192,3 +193,10 @@ def test_the_preset_is_as_documented():
     assert (recipe.frames, recipe.height, recipe.width, recipe.radius) == (51, 64, 64, 0.8)
     assert (recipe.context, recipe.horizon) == (5, 46)
     assert recipe.binary
+
+
+def test_masks_can_be_drawn_again_from_the_numbers_in_a_clip():
+    recipe, clips = clips_of(20, radius=0.6)
+    for clip in clips:
+        masks, _ = draw_discs(clip.positions, clip.objects["radius"], recipe.height, recipe.width)
+        assert (clip.masks == masks).all()
