@@ -144,14 +144,20 @@ def test_files_hold_what_the_table_does(tmp_path):
     comparison.save(tmp_path / "new", overwrite=True)
 
 
-@pytest.mark.parametrize("change", ["films", "surprise"])
+ASKED = {"part": "test", "burn_in": 3, "every": 2, "resamples": 40, "seed": 5}
+
+
+@pytest.mark.parametrize("change", ["films", {"surprise": "mse"}, {"part": "train"}, {"burn_in": 4}, {"every": 1}])
 def test_models_that_were_asked_otherwise_are_refused(change):
-    other = replace(BAD, settings={**BAD.settings, "surprise": "mse"})
+    good = replace(GOOD, settings={**GOOD.settings, **ASKED})
+    bad = replace(BAD, settings={**BAD.settings, **ASKED, "resamples": 50, "seed": 6})
+    other = replace(bad, settings={**bad.settings, **(change if change != "films" else {})})
     if change == "films":
-        other = replace(BAD, scenes=replace(BAD.scenes, names=[["a", "b", "c", "d"], *BAD.scenes.names[1:]]))
+        other = replace(bad, scenes=replace(bad.scenes, names=[["a", "b", "c", "d"], *bad.scenes.names[1:]]))
+    assert PlausibilityComparison({"good": [good], "bad": [bad]}).labelled
     message = "^models must be asked about the same films in the same way, got bad with others than good; judge them"
     with pytest.raises(ValueError, match=message):
-        PlausibilityComparison({"good": [GOOD], "bad": [BAD, other]})
+        PlausibilityComparison({"good": [good], "bad": [bad, other]})
 
 
 def test_films_without_labels_have_no_errors_to_compare():
