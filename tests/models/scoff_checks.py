@@ -165,8 +165,8 @@ def files_start_apart(kind: Kind) -> None:
 
 def resting_files_keep_their_state(kind: Kind) -> None:
     """Exactly `active` files update, those with most attention; the others keep h and c to the bit, by no schema."""
-    for cell in ("gru", "lstm"):
-        core = make(kind, active=1, cell=cell)
+    for cell, heads in (("gru", 1), ("lstm", 2)):
+        core = make(kind, active=1, cell=cell, input_heads=heads)
         before = random_state(core)
         _, (after, _), trace = core.step(random_slots()[:, 0], before)
         active = trace["active"]
