@@ -111,6 +111,7 @@ def test_which_clips_are_of_one_scene_is_known_to_scores(file):
     assert scenes(films, part="validation").tolist() == [9, 9, 6, 6, 6, 4, 4]
     assert scenes(Films([5, 3, 0, 1, 2, 6, 4])) is None
     assert scenes(Films([[1, 2]] * 7)) is None, "somebody's own label"
+    assert scenes(Films([0.2] * 4 + [1.5] * 3)) is None
     for odd in (np.nan, np.inf):
         assert scenes(Films([0.2] * 6 + [odd])) is None
         assert scenes(Films([2.0] * 6 + [odd])) is None
