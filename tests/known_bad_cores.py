@@ -133,6 +133,20 @@ class DeafToTheFirst(SoundCore):
         return super().project(torch.cat([0 * slots[:, :1], slots[:, 1:]], 1))
 
 
+class HearsTheNextStep(SoundCore):
+    """Hears each step together with the one after it."""
+
+    def project(self, slots: Tensor) -> Any:
+        return super().project(slots + torch.cat([slots[:, 1:], 0 * slots[:, :1]], 1))
+
+
+class HearsAStepLate(SoundCore):
+    """Hears each step when the next one comes."""
+
+    def project(self, slots: Tensor) -> Any:
+        return super().project(torch.cat([0 * slots[:, :1], slots[:, :-1]], 1))
+
+
 class CancelsAParameter(Changed):
     """Has a parameter that it uses, but to no effect."""
 
@@ -181,6 +195,21 @@ class TracesOnTheCPU(SoundCore):
     def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
         output, state, _ = super().advance(projected, state)
         return output, state, {"norm": torch.zeros(len(state), dtype=torch.float64)}
+
+
+class DropsOutOnTheCPU(Changed):
+    """In training, multiplies by a mask that it makes on the CPU."""
+
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output * torch.ones(output.shape).to(output.dtype) if self.training else output, state, trace
+
+
+class LearnsOnTheCPU(Changed):
+    """Scales gradients by numbers that it makes on the CPU."""
+
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        output.register_hook(lambda gradient: gradient * torch.ones(gradient.shape).to(gradient.dtype))
+        return output, state, trace
 
 
 class OneTensorForTwo(SoundCore):
@@ -258,12 +287,16 @@ CORES = [
     (LastStateIsOther, conformance.two_unrolls_are_one, "the state after two unrolls in a row must equal that"),
     (WritesIntoItsInput, conformance.arguments_stay_as_they_were, "a step must not write into its input"),
     (DeafToTheFirst, conformance.future_does_not_reach_the_past, "must depend on the inputs of every step up to"),
+    (HearsTheNextStep, conformance.future_does_not_reach_the_past, "an output must not depend on later inputs"),
+    (HearsAStepLate, conformance.future_does_not_reach_the_past, "must depend on the inputs of every step up to"),
     (
         CancelsAParameter,
         conformance.every_parameter_learns,
         "a gradient must reach every parameter, got none for scale",
     ),
     (KeepsWeightsToItself, conformance.weights_travel, "must give the same, so keep tensors as parameters or buffers"),
+    (DropsOutOnTheCPU, conformance.moves_to_another_device, "on the device of its parameters: .* raised"),
+    (LearnsOnTheCPU, conformance.moves_to_another_device, "on the device of its parameters: .* raised"),
     (TracesOnTheCPU, conformance.moves_to_another_device, "on the device of its parameters: .* gave .* on cpu"),
     (
         StateOfUsualZeros,

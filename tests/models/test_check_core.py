@@ -3,6 +3,7 @@
 import re
 import sys
 
+import known_bad_cores
 import pytest
 from command_line import run
 from own_cores import PLAIN
@@ -33,6 +34,11 @@ def test_a_core_of_ours_with_a_setting_that_takes_away_what_is_looked_for_says_w
     told = capsys.readouterr()
     assert "a gradient must reach every parameter, got none for input_query.weight" in told.out
     assert "give other settings; docs/cores.md says which take away what a check looks for" in told.err
+
+
+def test_precision_is_looked_at_before_all_is_made_double():
+    found = run_checks(known_bad_cores.OfTwoPrecisions)["is_of_one_precision"]
+    assert found.endswith("must be of one precision, torch.float64; there is decay of torch.float32")
 
 
 @pytest.mark.parametrize(
