@@ -26,7 +26,7 @@ from videopred.export.card_text import (
     _training,
     ranges,
 )
-from videopred.models import build
+from videopred.models import DECODERS, build
 from videopred.settings import TrainingConfig
 from videopred.weights import Export
 
@@ -148,6 +148,16 @@ def test_a_card_counts_the_parameters_and_the_bytes_of_the_export(kind, width):
     assert 0 < inside < count
     assert f"\n| parameters | {count:,}, of which {inside:,} are the core's |\n" in _summary(of)
     assert f"\n| weights | {str(kind).removeprefix('torch.')}; {size(width * count)} |\n" in _summary(of)
+
+
+def test_a_card_names_the_decoder_and_the_precision_of_the_weights_alone():
+    model = tiny_model("scoff").model_copy(update={"decoder": DECODERS["files"][0](queries=3)})
+    settings = RunConfig(model=model, film_shape=(1, 24, 32), training=TrainingConfig())
+    weights = {"decoder.weight": torch.zeros(3, dtype=torch.float16), "seen": torch.zeros(2, dtype=torch.int64)}
+    export = Export(settings.model_dump(mode="json"), {}, weights)
+    of: Any = Described("mine", export, build(model, (1, 24, 32)), None, "f00", [])
+    assert "\n| decoder | `files`, queries 3 |\n" in _summary(of)
+    assert f"\n| weights | float16; {size(22)} |\n" in _summary(of)
 
 
 @pytest.mark.parametrize(("loss", "by"), [("mse", ""), ("mylosses:focal", ", by the loss `mylosses:focal`")])
