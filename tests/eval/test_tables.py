@@ -5,6 +5,7 @@ import pytest
 
 from videopred.eval import make_metric
 from videopred.eval.tables import CEILING, best_rows, written
+from videopred.eval.text import markdown
 
 NAN = np.nan
 
@@ -33,3 +34,8 @@ def test_a_star_is_for_the_best_of_those_that_have_most_values_at_the_same_steps
 
 def test_what_is_nearly_0_has_no_sign():
     assert written(-1e-9, make_metric("mse")) == "0.0000"
+
+
+def test_in_markdown_names_stand_left_and_numbers_right():
+    told = markdown("run", ["f1 ", "mse"], ["a", "b"], [["0.5 ", "0.6*"], ["1", "2"]])
+    assert told == "| run | f1 | mse |\n| --- | ---: | ---: |\n| a | 0.5 | 1 |\n| b | 0.6* | 2 |"
