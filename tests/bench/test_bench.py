@@ -25,7 +25,7 @@ from videopred.bench.timing import PairedTimes, shares
 from videopred.bench.train import bench_train
 from videopred.command_lines import evaluate_words
 from videopred.eval.settings import Protocol
-from videopred.models import build
+from videopred.models import build, build_core
 from videopred.models.elu import ELU
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.settings import PredictorConfig
@@ -159,6 +159,40 @@ def test_a_compiled_step_is_timed_beside_ours(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(ValueError, match=r"^--compile must find the C\+\+ compiler no-such-compiler, got none"):
         bench_cores(compiled=True)
+
+
+def test_a_core_has_the_time_of_a_step_beside_that_of_each_rival(monkeypatch):
+    asked = []
+    times = iter([PairedTimes([6.0], [12.0]), PairedTimes([8.0], [3.0]), PairedTimes([2.0], [5.0])])
+    monkeypatch.setattr(bench, "compare", lambda ours, rival, _: asked.append((ours, rival)) or next(times))
+    monkeypatch.setattr(bench, "times_the_limit", lambda *_: (7.0, 5e9))
+    monkeypatch.setattr(bench, "product_seconds", lambda *_: 1.5)
+    monkeypatch.setattr(bench, "with_compiled_step", lambda core: core)
+    subject = SUBJECTS["rims"]._replace(config=SMALL["rims"])
+    row = bench._core_row(subject, steps=4, batch=2, repeats=1, compiled=True)
+    (ours, plain), (_, lstm), (faster, of_faster) = asked
+    assert len({ours, plain, lstm, faster}) == 4
+    assert of_faster is ours
+    assert row == {
+        "ms_per_step": 1500,
+        "plain_ms_per_step": 3000,
+        "lstm_ms_per_step": 750,
+        "times_faster_than_plain": 2,
+        "times_faster_than_lstm": 0.375,
+        "times_the_limit": 7,
+        "limit": 5e9,
+        "times_own_products": 4,
+        "times_faster_compiled": 2.5,
+    }
+    shown = bench.table({"cores": [{"core": "rims", "batch": 2} | row], "operations": {}, "device": [], "model": {}})
+    assert "rims, batch 2          1500.00 3000.00  750.00          2.0   0.38          7.0           4.0" in shown
+
+
+def test_operations_of_a_step_are_those_that_one_more_step_takes():
+    subject = SUBJECTS["rims"]._replace(config=SMALL["rims"])
+    core = build_core(subject.config, subject.features)
+    four, five = (bench._operations(core, torch.randn(2, steps, 1, subject.features)) for steps in (4, 5))
+    assert bench._operations_per_step(subject) == {name: five[name] - four[name] for name in five}
 
 
 def test_the_plain_predictor_is_the_same_function():
