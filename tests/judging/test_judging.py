@@ -265,6 +265,8 @@ def test_scores_are_of_the_judged_file_and_say_what_a_reader_should_know(file, m
     assert scores.notes == ("made by hand", f"mean frame and copy last calibrated learned from {other.path}")
     assert "made by hand" in scores.table()
     assert judge(grey, file, Protocol(context=3, horizon=5), reference=file).notes == ()
+    few = judge(grey, file, Protocol(context=3, horizon=5, clips=2))
+    assert (few.protocol.clips, few.clips_in_part) == (2, file.parts["test"])
 
 
 def test_imagine_rolls_out_the_chosen_clips(file):
