@@ -118,6 +118,14 @@ def test_a_setting_that_changes_nothing_is_refused_from_python_too():
     assert not core_config("rims", comm=False).comm
 
 
+def test_without_a_null_slot_a_layer_that_reads_the_one_above_still_divides_its_attention():
+    words: dict[str, Any] = {"null_slot": False, "competition": "random", "input_heads": 2}
+    assert core_config("brims", **words).input_heads == 2
+    message = r"^--core\.input-heads must be left out with --core\.no-null-slot, which leaves one slot, got 2"
+    with pytest.raises(ValueError, match=message):
+        core_config("hierarchical-rims", **words)
+
+
 def predictor_numbers(config: PredictorConfig) -> list[torch.Tensor]:
     torch.manual_seed(0)
     model = build(config, (1, 32, 24))
