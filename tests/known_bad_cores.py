@@ -241,6 +241,14 @@ class CannotBeSilent(SoundModules):
         return super().advance(projected, state)
 
 
+class HearsTheLastOfTheSilent(SoundModules):
+    """Silences its first module alone."""
+
+    def advance(self, projected: Tensor, state: State, silent: Tensor | None = None) -> tuple[Tensor, State, Trace]:
+        first = torch.arange(2, device=state.device) == 0
+        return super().advance(projected, state, None if silent is None else silent & first)
+
+
 class IsAnotherWhenCompiled(SoundCore):
     def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
         return super().advance(2 * projected if torch.compiler.is_compiling() else projected, state)
@@ -256,6 +264,7 @@ CORES = [
     ),
     (GivesOutOther, conformance.modules_can_be_intervened_on, "given_out must give the output of the step that led"),
     (CannotBeSilent, conformance.modules_can_be_intervened_on, "advance must take `silent`, a mask of the modules"),
+    (HearsTheLastOfTheSilent, conformance.modules_can_be_intervened_on, "the others must not hear module 1 where"),
     (SinglePrecision, conformance.shapes, "the output must have the parameters' dtype, got torch.float32"),
     (
         OfTwoPrecisions,
