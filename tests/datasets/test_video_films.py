@@ -10,9 +10,10 @@ import pytest
 from film_samples import COLOR, GREY, read
 
 
-def save_video(path: Path, frames: np.ndarray) -> Path:
+def save_video(path: Path, frames: np.ndarray, **metadata: str) -> Path:
     """An MP4 of RGB frames, without loss."""
     with av.open(str(path), "w") as container:
+        container.metadata.update(metadata)
         stream = container.add_stream("libx264rgb", rate=10, options={"crf": "0"})
         stream.height, stream.width, stream.pix_fmt = *frames.shape[1:3], "rgb24"
         for frame in frames:
@@ -36,6 +37,23 @@ def test_videos_of_a_folder_are_clips(tmp_path):
     clips, found = read(tmp_path)
     assert np.array_equal(clips, COLOR)
     assert found["format"] == "folder of MP4 files"
+
+
+def test_a_title_may_be_of_another_encoding(tmp_path):
+    path = save_video(tmp_path / "f.mp4", COLOR[0], title="Muenchen")
+    path.write_bytes(path.read_bytes().replace(b"Muenchen", "München.".encode("latin-1")))
+    assert np.array_equal(read(path)[0], COLOR[:1])
+
+
+def test_a_file_with_sound_alone_is_refused(tmp_path):
+    path = tmp_path / "f.mp4"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("aac", rate=8000)
+        sound = av.AudioFrame.from_ndarray(np.zeros((1, 4096), np.float32), format="fltp", layout="mono")
+        sound.sample_rate = 8000
+        container.mux([*stream.encode(sound), *stream.encode()])
+    with pytest.raises(ValueError, match=r"^SOURCE must hold a video, got \S+f\.mp4 without one; choose another file$"):
+        read(path)
 
 
 def test_a_broken_video_is_one_clear_line(tmp_path):

@@ -26,8 +26,11 @@ def read_videos(source: Path, config: ImportConfig) -> RawFilms:
     paths = [source] if source.is_file() else [path for path in visible(source) if path.suffix.lower() == ".mp4"]
 
     def frames(clip: int) -> Iterator[np.ndarray]:
-        path, damage = paths[clip], (av.error.FFmpegError, UnicodeDecodeError)
-        with whole_source(path, damage, "be whole MP4", "make it again"), av.open(str(path)) as container:
+        path = paths[clip]
+        with (
+            whole_source(path, (av.error.FFmpegError,), "be whole MP4", "make it again"),
+            av.open(str(path), metadata_errors="replace") as container,  # a title may be of any encoding
+        ):
             there, got = len(container.streams.video) > 0, f"{path} without one"
             check.require_sound(there, "SOURCE", "hold a video", got, "choose another file")
             [stream, *_] = container.streams.video
