@@ -229,7 +229,7 @@ def test_wrong_numbers_for_cores_are_refused(wrong):
 
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks")
 def test_the_benchmark_of_scores_compares_the_same_numbers():
-    rows = bench_scores(clips=70, frames=3, size=12, repeats=1)
+    rows = bench_scores(clips=70, frames=3, size=35, repeats=1)  # where predicted masks are a pixel off
     assert list(rows["scoring"]) == ["MSE, PSNR, BCE, F1", "SSIM", "FG-ARI, by frame", "FG-ARI, by clip"]
     assert all(row["largest_difference"] < 2e-6 for row in rows["scoring"].values())
     whole = rows["whole"]
