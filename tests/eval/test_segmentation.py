@@ -87,6 +87,13 @@ def test_frames_with_fewer_than_two_objects_do_not_count():
     assert torch.tensor(score("miou", as_predicted(true), true)).isnan().tolist()[3]
 
 
+def test_an_object_of_one_pixel_is_in_sight():
+    theirs = torch.zeros(1, 2, 3, 5, dtype=torch.uint8)
+    theirs[:, :, 0, 4], theirs[:, :, 2, 1:4] = 1, 2
+    assert score("fg-ari", *of_masks(theirs, theirs)) == [1.0]
+    assert score("miou", *of_masks(theirs * (theirs > 1), theirs)) == [0.5]
+
+
 def test_the_background_does_not_count_for_the_index():
     busy = TRUE.masks.clone()
     busy[TRUE.masks == 0] = 7
@@ -136,6 +143,8 @@ def test_masks_of_another_size_or_kind_are_refused():
         metric.measure(small, TRUE)
     with pytest.raises(TypeError, match=r"predicted masks must be whole numbers, got torch.float32; give the number"):
         metric.measure(replace(small, masks=TRUE.masks.float()), TRUE)
+    with pytest.raises(TypeError, match=r"true masks must be whole numbers, got torch.bool; give the number of the"):
+        metric.measure(as_predicted(TRUE), replace(TRUE, masks=TRUE.masks > 0))  # which tell no object from another
     with pytest.raises(ValueError, match="metric miou must have the predicted masks, got none; give them"):
         metric.measure(replace(small, masks=None), TRUE)
     below = TRUE.masks.int() - 1
