@@ -1,5 +1,6 @@
 """Who is active: ties, sparse attention, and the choice by chance."""
 
+import math
 from collections import Counter
 
 import pytest
@@ -81,6 +82,16 @@ def test_clips_differ_in_training_and_nothing_is_drawn_in_evaluation():
     assert torch.equal(torch.get_rng_state(), state)
     assert (active == active[:, :1]).all()
     assert (active[0] != active[1]).any()
+
+
+def test_phases_in_evaluation_by_hand():
+    """The fraction of t exp(k / K) at step t, from 1, of module k, from 1."""
+    choice = RandomChoice().eval()
+    steps = choice.initial_state(torch.empty(2, 3, 5))
+    for t in range(1, 5):
+        scores, steps = choice(steps)
+        expected = torch.tensor([[t * math.exp(k / 3) % 1 for k in (1, 2, 3)]] * 2)
+        torch.testing.assert_close(scores, expected, rtol=0, atol=1e-5)
 
 
 @pytest.fixture
