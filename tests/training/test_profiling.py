@@ -155,7 +155,7 @@ def test_one_update_has_no_profile(data, tmp_path):
     assert table(run) == "no profile: it begins with the second update"
 
 
-def test_a_profile_by_hand():
+def test_a_profile_by_hand(tmp_path):
     seconds = {
         "data": 1.0,
         "encoder": 2.0,
@@ -168,6 +168,11 @@ def test_a_profile_by_hand():
     told = summary(seconds, updates=5, frames=200)
     assert (told["seconds_per_update"], told["frames_per_second"], told["seconds_of_validation"]) == (2.0, 20.0, 99.0)
     assert told["shares"] == {"data": 0.1, "encoder": 0.2, "core": 0.3, "decoder": 0.1, "optimizer": 0.2, "rest": 0.1}
+    (tmp_path / "profile.json").write_text(json.dumps(told))
+    assert table(tmp_path).split() == [
+        "20", "frames/s,", "2.0000", "s", "an", "update", "data", "10.0%", "encoder", "20.0%", "core", "30.0%",
+        "decoder", "10.0%", "optimizer", "20.0%", "rest", "10.0%",
+    ]  # fmt: skip
 
 
 def after_two_updates(path: Path, trainer: Any, device: str = "cpu") -> tuple[Profile, Any]:
