@@ -129,6 +129,14 @@ def test_elsewhere_nobody_waits_for_a_refusal(tmp_path, monkeypatch):
         systems.replace(tmp_path / "new", tmp_path / "old")
 
 
+def test_only_what_windows_denies_may_be_open_elsewhere(monkeypatch):
+    denied, others = PermissionError(errno.EACCES, "Permission denied"), OSError(errno.EROFS, "Read-only file system")
+    assert systems.with_closing("move it", denied) == "move it"
+    monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
+    assert systems.with_closing("move it", denied) == "close what has it open, or move it"
+    assert systems.with_closing("move it", others) == "move it"
+
+
 def test_windows_tells_of_a_reader_who_has_gone_in_its_own_way(monkeypatch):
     told, others = OSError(errno.EINVAL, "Invalid argument"), OSError(errno.EINVAL, "Invalid argument", "data.h5")
     assert systems.is_broken_pipe(BrokenPipeError())
@@ -215,6 +223,29 @@ def test_macos_counts_the_peak_in_bytes_and_linux_in_kilobytes(monkeypatch):
     on_linux = systems.peak_memory_bytes()
     monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="darwin"))
     assert systems.peak_memory_bytes() == pytest.approx(on_linux / 1024, rel=0.1)
+
+
+def test_processors_are_those_that_this_process_may_use(monkeypatch):
+    """Where the system tells; else those of the machine, or one."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 5, 6}, raising=False)
+    assert systems.processors() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert systems.processors() == 7
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert systems.processors() == 1
+
+
+def test_the_peak_stays_when_memory_is_given_back():
+    held = b"x" * 60_000_000
+    peak = systems.peak_memory_bytes()
+    del held
+    assert systems.peak_memory_bytes() > peak - 20_000_000
+
+
+def test_memory_is_counted_in_pages_of_any_size(monkeypatch):
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 3, "SC_PAGE_SIZE": 16384}.__getitem__)  # as on macOS
+    assert systems.total_memory_bytes() == 49152
 
 
 def test_data_is_made_and_made_anew_though_open_files_stay(tmp_path, windows):
