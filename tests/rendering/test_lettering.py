@@ -32,6 +32,7 @@ def test_a_text_is_as_wide_as_is_said(text):
     columns = inked(written(text))
     assert columns[0] - LEFT in (0, 1, 2)  # 2 with matplotlib 3.10
     assert abs(columns[-1] + 1 - columns[0] - text_width(text)) <= 2
+    assert text_width(text, 3 * TEXT) == pytest.approx(3 * text_width(text), abs=3)
     assert text_width("") == text_width(" ") == 0
 
 
@@ -67,8 +68,10 @@ def test_a_legend_is_as_wide_as_is_said_and_its_parts_stand_apart(names):
     assert legend_width(()) == 0
     painted = inked(page.pixels)
     for swatch in swatches:
-        place = np.flatnonzero((page.pixels == swatch.color).all(-1).any(0))
-        assert len(place) == SWATCH
+        colored = (page.pixels == swatch.color).all(-1)
+        place, height = np.flatnonzero(colored.any(0)), np.flatnonzero(colored.any(1))
+        assert len(place) == len(height) == SWATCH
+        assert height[0] + SWATCH // 2 == HIGH // 2, "as high as the middle of its name"
         after = [*painted[painted > place[-1]], WIDE]
         text = columns[(columns > place[-1]) & (columns < after[0])]
         assert place[-1] + 3 < text[0] <= place[-1] + 10
