@@ -52,6 +52,26 @@ def test_a_wrong_choice_lists_all_and_offers_the_nearest(value, fix):
     assert check.one_of("--core", "lstm", ["gru", "lstm"]) == "lstm"
 
 
+def test_spaces_are_offered_between_choices_alone():
+    for value, fix in (("gru,rims", "put spaces between them: gru rims"), ("gru,7", "(did you mean|choose) .*")):
+        with pytest.raises(ValueError, match=f"^--core must be one of gru, rims, got {value}; {fix}$"):
+            check.one_of("--core", value, ["gru", "rims"])
+
+
+def test_a_threshold_may_be_all_of_a_pixel_and_films_of_elsewhere_are_not_rolled_out():
+    assert check.threshold_of("threshold:1") == 1
+    assert check.threshold_of("elsewhere") is check.threshold_of("true") is None
+    for name in ("elsewhere", "true"):
+        with pytest.raises(ValueError, match=f"^--feedback must be one of soft, threshold:0.5, sample, got {name}; "):
+            check.threshold_of(name, rolled=True)
+
+
+def test_a_device_that_is_left_to_us_has_no_number():
+    assert [check.device_kind(name) for name in ("cuda:1", "auto")] == ["cuda", "auto"]
+    with pytest.raises(ValueError, match=r"^--device must be one of auto, cpu, cuda, mps, got auto:1; did you mean "):
+        check.device_kind("auto:1")
+
+
 def test_where_there_is_no_choice_it_is_said():
     with pytest.raises(ValueError, match=r"^truth must be one that is there, got positions; there is none$"):
         check.one_of("truth", "positions", [])
