@@ -37,6 +37,12 @@ def test_rows_files_and_tables_of_commands_show_names_in_escapes(capsys):
     assert capsys.readouterr().out == f"  {SHOWN}  b\\x1bc\ntitle \\x1b\n{SHOWN}\n\nwrote {SHOWN}\n"
 
 
+def test_rows_stand_in_line_whatever_letters_they_have(capsys):
+    """Chinese letters take two columns; a line break in a value is an escape."""
+    terminal.print_rows({"球": "a\nb", "balls": "c"})
+    assert capsys.readouterr().out == "  球     a\\nb\n  balls  c\n"
+
+
 def test_the_next_command_shows_names_in_escapes(capsys):
     terminal.print_next(("evaluate", "a\x1bb"))
     assert capsys.readouterr().out == "next: videopred evaluate 'a\\x1bb'\n"

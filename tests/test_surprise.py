@@ -237,18 +237,27 @@ def test_films_that_never_differ_begin_alike_longest():
     assert mates(different, None) == [1, 0, 3, 2]
 
 
-@pytest.mark.parametrize("other", ["pixels", "size"])
-def test_scores_of_other_films_of_the_same_names_are_told_by_their_pixels(other):
-    """Where both were shown at one size: each model is shown a folder's pictures at its own."""
+@pytest.mark.parametrize(
+    ("other", "place", "alike"),
+    [
+        ("pixels", "here", False),
+        ("size", "here", True),
+        ("size", "there", False),
+        ("nothing", "there", True),
+    ],
+)
+def test_scores_of_other_films_of_the_same_names_are_told_by_their_pixels(other, place, alike):
+    """Where both were shown at one size: each model is shown a folder's pictures at its own. Else by the folder."""
     names, possible = [[f"scene/{film}" for film in range(4)]], np.array([[True, True, False, False]])
     settings = []
     for changed in (False, True):
         shown = np.zeros((4, 5, 2, 4 if changed and other == "size" else 3, 1), np.uint8)
         shown[:, 2] = np.arange(4)[:, None, None, None] + (7 if changed and other == "pixels" else 1)
-        films = Quadruplets(Path("here"), "test", names, names, possible, {}, None, 1, 5, lambda scene, now=shown: now)
+        path = Path(place if changed else "here")
+        films = Quadruplets(path, "test", names, names, possible, {}, None, 1, 5, lambda scene, now=shown: now)
         asked = PlausibilityConfig(aggregates=("mean",), resamples=40)
         settings.append(judge_scorer(lambda film: torch.zeros(4, 4, dtype=torch.float64), films, asked).settings)
-    assert asked_alike(*settings) == (other == "size")
+    assert asked_alike(*settings) == asked_alike(*settings[::-1]) == alike
     assert asked_alike(settings[0], settings[0])
 
 

@@ -1,5 +1,6 @@
 """Names of files, runs and rows as they can be shown: some hold letters that steer a terminal or turn a line round."""
 
+import unicodedata
 from unicodedata import category
 
 _JOINERS = "\u200c\u200d"
@@ -25,3 +26,9 @@ def _is_printable(letter: str) -> bool:
 
 def _escape(letter: str) -> str:
     return letter.encode("unicode_escape").decode()
+
+
+def width_of(text: str) -> int:
+    """Columns of a terminal that it takes: Chinese, Japanese and Korean letters take two, accents of their own none."""
+    wide = sum(unicodedata.east_asian_width(letter) in "FW" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)

@@ -60,7 +60,7 @@ BAD = {
     "check-core --json gruu": "CORE must come before the options, got --json; put CORE first, as in",
     "check-core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
     "train {data} --codec vgg": "--codec must be one of rnem, mila, MODULE:CLASS, got vgg; choose one of these",
-    "train {data} --decoder mask": "--decoder must be one of shared, files, masks, MODULE:CLASS, got mask; did you mean masks?",
+    "train {data} --decoder mask": "--decoder must be one of shared, files, masks, MODULE:CLASS, got mask; did you",
     "train odd.h5 --codec mila": "frame height must be a multiple of 8 from 24 on for --codec mila, got 16; generate",
     "train {data} --core rims --core.no-comm --core.comm-topk 2": "--core.comm-topk must be left out with --core.no-c",
     "train rims-balls4 --core.no-comm --core.no-comm-gate": "--core.comm-gate must be left out with --core.no-comm",

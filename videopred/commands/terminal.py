@@ -12,7 +12,7 @@ from typing import Any
 from videopred.command_lines import Words
 from videopred.differing import setting_told
 from videopred.files import json_text
-from videopred.printable import printable, printable_lines
+from videopred.printable import printable, printable_lines, width_of
 from videopred.typed_commands import typed_command
 
 _GOES_ON = ContextVar("_GOES_ON", default=False)
@@ -41,11 +41,12 @@ def print_rows(rows: Mapping[str, Any]) -> None:
     On a terminal, values that are too long for it go on in their column; elsewhere a row is one line.
     """
     flat = {printable(name): value for name, value in _flat(rows)}
-    width = max(map(len, flat))
+    width = max(map(width_of, flat))
     columns = shutil.get_terminal_size().columns - width - 4 if sys.stdout.isatty() else sys.maxsize
     for name, value in flat.items():
+        value = printable(value)
         lines = textwrap.wrap(value, max(columns, 20), break_long_words=False, break_on_hyphens=False) or [""]
-        print(f"  {name.ljust(width)}  " + f"\n{' ' * (width + 4)}".join(map(printable, lines)))
+        print(f"  {name}{' ' * (width - width_of(name))}  " + f"\n{' ' * (width + 4)}".join(lines))
 
 
 def _flat(rows: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -56,7 +56,10 @@ def asked_of_films(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def asked_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether scores are of the same films, asked alike. Pixels tell only where both were shown at one size."""
+    """Whether scores are of the same films, asked alike. Where both were shown at one size, pixels tell the films,
+    however these were called."""
     ours, theirs = one.get("pixels", {}), other.get("pixels", {})
-    same = all(ours[size] == theirs[size] for size in ours.keys() & theirs.keys())
-    return same and asked_of_films(one) == asked_of_films(other)
+    sizes = ours.keys() & theirs.keys()
+    called = {"data": None} if sizes else {}
+    same = all(ours[size] == theirs[size] for size in sizes)
+    return same and asked_of_films(one) | called == asked_of_films(other) | called

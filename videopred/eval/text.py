@@ -2,11 +2,10 @@
 
 import csv
 import io
-import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from videopred.printable import printable
+from videopred.printable import printable, width_of
 
 
 class Block(NamedTuple):
@@ -29,16 +28,10 @@ def aligned_lines(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) 
     columns = []
     lines = [[printable(cell) for cell in line] for line in lines]
     for place, column in enumerate(zip(*lines, strict=True)):
-        width = max(map(_width, column))
-        gaps = [" " * (width - _width(cell)) for cell in column]
+        width = max(map(width_of, column))
+        gaps = [" " * (width - width_of(cell)) for cell in column]
         columns.append([cell + gap if place in left else gap + cell for cell, gap in zip(column, gaps, strict=True)])
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
-
-
-def _width(text: str) -> int:
-    """Columns of a terminal that it takes: Chinese, Japanese and Korean letters take two, accents of their own none."""
-    wide = sum(unicodedata.east_asian_width(letter) in "FW" for letter in text)
-    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 
 
 def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:

@@ -178,8 +178,7 @@ def _training(of: Described) -> Iterator[str]:
     learned_from = "" if of.other_clips or data is None else data.path  # the file may be called otherwise now
     if words := training_words(record.get("command", ""), learned_from, of.data_path):
         yield _shell(words)
-    learned = updates_learned(record)
-    done = training.updates if learned is None else learned
+    done = _updates(of)
     asked = "" if done == training.updates else f", where {training.updates:,} were asked for"
     told = [f"{counted(done, 'update')} of {counted(training.batch_size, 'clip')} from seed {training.seed}{asked}"]
     if training.has_own_loss:
@@ -196,6 +195,12 @@ def _training(of: Described) -> Iterator[str]:
     known = {"Machine": record.get("machine"), "Python": record.get("python"), **record.get("versions", {})}
     known["commit"] = record.get("commit")
     yield f"{', '.join(f'{name} {value}' for name, value in known.items() if value)}."
+
+
+def _updates(of: Described) -> int:
+    """How many it learned from; all that were asked for if nothing is known."""
+    learned = updates_learned(of.export.record)
+    return of.config.training.updates if learned is None else learned
 
 
 def _reached(of: Described) -> Iterator[str]:
@@ -240,7 +245,7 @@ def _limits(of: Described) -> Iterator[str]:
     clips = f"clips of {data_name(Path(other.path))}" if other else f"clips like these, of {of.file.frames} frames"
     if training.window is not None:
         clips += f", {training.window} frames at a time"
-    own = own_frames(training, max(0, (updates_learned(of.export.record) or training.updates) - 1))
+    own = own_frames(training, max(0, _updates(of) - 1))
     fed = f"the last {own} from its own predictions" if own else "each from the true ones before it"
     if training.sampling != "none":
         fed = "from true frames and, as scheduled sampling has it, from its own predictions"
