@@ -1,7 +1,6 @@
 """Names of files, runs and rows as they can be shown: some hold letters that steer a terminal or turn a line round."""
 
-import unicodedata
-from unicodedata import category
+from unicodedata import category, combining, east_asian_width
 
 _JOINERS = "\u200c\u200d"
 """Between letters of some scripts, and in some emoji."""
@@ -30,5 +29,5 @@ def _escape(letter: str) -> str:
 
 def width_of(text: str) -> int:
     """Columns of a terminal that it takes: Chinese, Japanese and Korean letters take two, accents of their own none."""
-    wide = sum(unicodedata.east_asian_width(letter) in "FW" for letter in text)
-    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
+    wide = sum(east_asian_width(letter) in "FW" for letter in text)
+    return len(text) + wide - sum(combining(letter) > 0 for letter in text)

@@ -16,18 +16,12 @@ from videopred.settings import Settings
 from videopred.user_errors import error_told
 
 
-class NoCoreSettings(CoreSettings):
-    """A core of one's own that has nothing to set."""
-
-
 class _Kind(NamedTuple):
     """What a kind of part wants of a class."""
 
     methods: tuple[str, ...]
     settings: type[Settings]
-    """What its settings derive from."""
-    without: type[Settings]
-    """The settings of a class that says none."""
+    """What its settings derive from; those of a class that has none."""
     given: str
     """What its __init__ is given besides, in words."""
     keyword: tuple[str, str] | None = None
@@ -38,16 +32,12 @@ _KINDS = {
     "core": _Kind(
         ("initial_state", "step"),
         CoreSettings,
-        NoCoreSettings,
         "the width of its slots",
         ("generator", "def initial_state(self, batch, *, generator=None)"),
     ),
-    "codec": _Kind(
-        ("shrink", "embed", "expand", "grow"), CodecSettings, CodecSettings, "the shape of frames (C, H, W)"
-    ),
+    "codec": _Kind(("shrink", "embed", "expand", "grow"), CodecSettings, "the shape of frames (C, H, W)"),
     "decoder": _Kind(
         ("forward",),
-        DecoderSettings,
         DecoderSettings,
         "codec, core and the shape of frames (C, H, W)",
         ("trace", "def forward(self, outputs, *, trace=False)"),
@@ -84,7 +74,7 @@ def own_class(config: OwnPart) -> Any:
     if part != "codec":  # which lists modules
         fix = "derive it from torch.nn.Module"
         check.require(hasattr(found, "state_dict"), argument, "be a torch module", found.__mro__[1].__name__, fix)
-    settings = getattr(found, "settings", kind.without)
+    settings = getattr(found, "settings", kind.settings)
     fix = f"derive it from videopred.models.settings.{kind.settings.__name__}"
     fits = isinstance(settings, type) and issubclass(settings, kind.settings)
     check.require(fits, f"{argument}: settings", "be a class of settings", settings, fix)
@@ -106,7 +96,7 @@ def settings_of(config: Any) -> Any:
     if not isinstance(config, OwnPart):
         return config
     part = config.part()
-    kind = getattr(own_class(config), "settings", _KINDS[part].without)
+    kind = getattr(own_class(config), "settings", _KINDS[part].settings)
     known = list(kind.model_fields)
     for name in config.settings:
         must = f"be given settings that it has, {', '.join(known)}" if known else "be given none, as it has no settings"
