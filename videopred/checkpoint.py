@@ -201,7 +201,7 @@ def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path 
         FaultyFileError: they do not fit.
     """
     whose = f"weights of {source}"
-    fix = "train again; the file, or the module of a core of your own, was changed or is of another version"
+    fix = "train again; the file, or the module of a part of your own, was changed or is of another version"
     try:
         own = predictor.state_dict()
         predictor.load_state_dict(weights)

@@ -102,12 +102,16 @@ def test_building_one_draws_what_its_layers_draw_and_no_more(parts):
     assert torch.equal(layers[3].weight, second.weight)
 
 
+TWICE = "class Twice(nn.Module):\n    def forward(self, maps):\n        return maps.double()\n\n\n"
+
+
 def seen(place: Path, part: str, old: str, new: str) -> None:
     """Build a model with the parts of the guide, of which one is changed, and let it see frames."""
     at = PARTS.index("class Summed")
     texts = {"codec": PARTS[:at], "decoder": PARTS[at:]}
     assert texts[part].count(old) == 1
-    (place / "myparts.py").write_text("".join((texts | {part: texts[part].replace(old, new)}).values()))
+    text = "".join((texts | {part: texts[part].replace(old, new)}).values())
+    (place / "myparts.py").write_text(text.replace("class PatchS", f"{TWICE}class PatchS"))
     core = core_config("rims", modules=3, active=2, units=4)
     model = PredictorConfig(core=core, codec=CODEC, decoder=OwnDecoderConfig(source=DECODER))
     build(model, (3, 16, 24))(torch.rand(2, 3, 3, 16, 24))
@@ -128,11 +132,11 @@ def seen(place: Path, part: str, old: str, new: str) -> None:
             "= nn.Linear",
             r"settings must be a class of settings, .*; derive it .*\.CodecSettings",
         ),
-        ("self.shrunk_shape = ", "", "must have a shrunk_shape of channels, rows and columns, got None; set it in .*"),
+        ("self.shrunk_shape = ", "", "must have a shrunk_shape, a tuple of channels, .*, got None; set it in .*"),
         (
             "height // 8, width",
             "height / 8, width",
-            r"must have a shrunk_shape of .*, got \(5, 2\.0, 3\); set it .*",
+            r"must have a shrunk_shape, .*, got \(5, 2\.0, 3\); set it .*",
         ),
         ("self.start_shape = (", "(1,), self.start_shape = (", "must be importable, got SyntaxError: .*"),
         ("embedding = 128", "embedding = 0", "must have a whole number embedding, got 0; set it in __init__: .*"),
@@ -152,10 +156,15 @@ def seen(place: Path, part: str, old: str, new: str) -> None:
             r"in grow .* from \(1, 5, 2, 3\) to \(1, 7, 16, 24\), got \(1, 1, 16, 24\); .*",
         ),
         ("return [nn.ConvT", "return 3 and [len, nn.ConvT", "in grow .*, got TypeError: .*len.*"),
+        (
+            "8, stride=8), nn.ReLU",
+            "8, stride=8), Twice",
+            "in shrink that give torch.float32, .*, got torch.float64; .*",
+        ),
     ],
 )
 def test_what_is_no_codec_is_named(place, old, new, message):
-    with pytest.raises((ValueError, check.FailedError), match=message) as caught:
+    with pytest.raises((ValueError, TypeError, check.FailedError), match=message) as caught:
         seen(place, "codec", old, new)
     assert re.match("codec myparts:Patches(:| must) |invalid", str(caught.value))
 
@@ -204,6 +213,88 @@ def test_what_is_no_decoder_is_named(place, old, new, message):
 def test_a_decoder_may_take_any_keywords_and_say_what_it_traces(place):
     seen(place, "decoder", "*, trace=False", "**words")
     seen(place, "decoder", "{}  #", "{'sums': outputs.sum(1)}  #")
+
+
+@pytest.mark.parametrize("kind", ["nn.Sequential(*", "tuple(", "iter("])
+def test_a_codec_may_list_its_layers_in_any_way(place, kind):
+    seen(
+        place,
+        "codec",
+        "return [nn.Conv2d(self.colors, self.shrunk_shape[0], 8, stride=8), nn.ReLU()]",
+        f"return {kind}[nn.Conv2d(self.colors, self.shrunk_shape[0], 8, stride=8), nn.ReLU()])",
+    )
+
+
+def test_what_a_decoder_says_of_itself_may_be_properties(place):
+    words = "    pictures = property(lambda self: 2)\n    trace_axes = property(lambda self: {})\n"
+    seen(place, "decoder", "    def __init__(", f"{words}\n    def __init__(")
+
+
+def test_parts_without_settings_and_a_decoder_with_some(place):
+    settings = "class Sized(DecoderSettings):\n    width: int = 6\n\n\nclass Summed"
+    text = PARTS.replace("    settings = PatchSettings", "    #").replace(
+        "(self, settings, film_shape)", "(self, film_shape)"
+    )
+    text = text.replace("settings.channels", "5").replace(
+        "import CodecSettings", "import CodecSettings, DecoderSettings"
+    )
+    text = text.replace("class Summed", settings).replace("(self, codec, core", "(self, settings, codec, core")
+    text = text.replace("        self.layers =", "        assert settings.width == 7\n        self.layers =")
+    (place / "myparts.py").write_text(
+        text.replace("    def __init__(self, settings", "    settings = Sized\n\n    def __init__(self, settings")
+    )
+    codec, decoder = OwnCodecConfig(source="myparts:Patches"), OwnDecoderConfig(source=DECODER, settings={"width": 7})
+    core = core_config("rims", modules=3, active=2, units=4, reads="map")
+    model = build(PredictorConfig(core=core, codec=codec, decoder=decoder), (3, 16, 24))
+    assert model.encoder.features == 5 + 16
+    with pytest.raises(ValueError, match=r"^codec myparts:Patches must be given settings that it has, positions, "):
+        build(PredictorConfig(core=core, codec=codec.changed(channels=3)), (3, 16, 24))
+
+
+TRACED = PARTS.replace("sum(1)), {}", "sum(1)), (WHAT if trace else {})").replace(
+    "    def __init__(self, codec", '    trace_axes = {"masks": "K H W"}\n\n    def __init__(self, codec'
+)
+
+
+@pytest.mark.parametrize(
+    ("what", "got"),
+    [
+        ("{}", "nothing"),
+        ("{'masks': [1]}", "masks list"),
+        ("{'masks': outputs}", "masks (4, 3, 4)"),
+        ("{'masks': outputs.new_zeros(3, 3, 24, 32)}", "masks (3, 3, 24, 32)"),
+        ("{'mask': outputs.new_zeros(4, 3, 24, 32)}", "mask (4, 3, 24, 32)"),
+    ],
+)
+def test_traces_without_their_axes_are_told_before_anything_is_written(parts, capsys, what, got):
+    (parts / "myparts.py").write_text(TRACED.replace("WHAT", what))
+    data = tiny_data(parts)
+    assert run(f"train {data} --decoder {DECODER} {SMALL} --codec.channels 2 3 {LEARNING} --out run") == 2
+    must = "decoder Summed must trace what its trace_axes name, with their axes behind N, here 4: {'masks': 'K H W'}"
+    assert f"{must}, got {got}; see" in capsys.readouterr().err
+    assert not (parts / "run").exists()
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+@pytest.mark.parametrize(
+    "layer", ["nn.utils.weight_norm(nn.Linear(math.prod(self.shrunk_shape), 128))", "nn.LazyLinear(128)"]
+)
+def test_modules_that_cannot_be_copied_or_are_not_drawn_yet_are_trained(parts, layer):
+    old = "nn.Linear(math.prod(self.shrunk_shape), self.embedding)"
+    (parts / "myparts.py").write_text(PARTS.replace(old, layer))
+    data = tiny_data(parts)
+    assert run(f"train {data} --codec myparts:Patches {SMALL} {LEARNING} --out run") == 0
+    assert load_run(parts / "run").encoder.features == 128
+
+
+def test_a_codecs_own_embedding_is_for_it_to_use(parts):
+    """Ours make no vector beside a map and masks."""
+    (parts / "myparts.py").write_text(
+        PARTS.replace("    channels: int", '    embedding: int = 7\n    """Width within."""\n    channels: int')
+    )
+    how = "--core.reads map --codec myparts:Patches --codec.embedding 5 --decoder masks"
+    assert run(f"train {tiny_data(parts)} {how} {SMALL} {LEARNING} --out run") == 0
+    assert load_run(parts / "run").config.codec.settings["embedding"] == 5
 
 
 def test_logits_of_another_precision_are_told_before_anything_is_written(parts, capsys):

@@ -1,6 +1,6 @@
 """The flags of core, codec and decoder: which ones there are depends on the names that the words give.
 
-Light, like everything that runs before torch is loaded; only a core of one's own is imported to read its settings.
+Light, like everything that runs before torch is loaded; only parts of one's own are imported to read their settings.
 """
 
 import json
@@ -172,7 +172,7 @@ def check_codec_used(given: Mapping[str, Any], words: Sequence[str]) -> None:
         fix = "leave it out, or take such a core: scoff, or rims with --core.reads map"
         for name in ("positions", "position_op", "position_width"):
             check.require(name not in typed, f"--codec.{name.replace('_', '-')}", must, got, fix)
-    elif "embedding" in typed and (decoder == "masks" or codec == "mila"):
+    elif "embedding" in typed and (codec == "mila" or (codec, decoder) == ("rnem", "masks")):
         # R-NEM's codec also makes a vector on the way back to frames.
         must = f"be left out with --decoder {decoder}, --codec {codec} and a core that reads a map"
         fix = "it changes nothing beside these"

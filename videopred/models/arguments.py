@@ -85,21 +85,30 @@ def check_done(core: Any, done: Any, batch: int, *steps: int) -> None:
     check.require(shape == expected, name, must, shape, fix)
 
 
-def check_painted(decoder: Any, done: Any, shape: tuple[int, ...]) -> None:
+def check_painted(decoder: Any, done: Any, shape: tuple[int, ...], *, trace: bool) -> None:
     """Raise unless this is what a decoder gives for frames of a shape (N, C, H, W).
 
     Raises:
         TypeError: it is not logits and trace, or the trace is no dict.
-        ValueError: logits of another shape.
+        ValueError: logits of another shape; or, where a trace was asked for, others than `trace_axes` names.
     """
     name, fix = f"decoder {type(decoder).__name__}", "see videopred/models/decoder.py"
     got = f"{len(done)} values" if isinstance(done, tuple) else type(done).__name__
     check.require_kind(isinstance(done, tuple) and len(done) == 2, name, "return logits and trace", got, fix)
-    logits, trace = done
+    logits, happened = done
     given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
     check.require(given == shape, name, f"return logits (N, C, H, W), here {shape}", given, fix)
     must = "return a dict of tensors as its trace"
-    check.require_kind(isinstance(trace, Mapping), name, must, type(trace).__name__, "return {} for none")
+    check.require_kind(isinstance(happened, Mapping), name, must, type(happened).__name__, "return {} for none")
+    if trace:
+        axes = {key: len(words.split()) for key, words in decoder.trace_axes.items()}
+        fits = happened.keys() == axes.keys() and all(
+            isinstance(values, Tensor) and values.shape[:1] == shape[:1] and values.dim() == 1 + axes[key]
+            for key, values in happened.items()
+        )
+        must = f"trace what its trace_axes name, with their axes behind N, here {shape[0]}: {dict(decoder.trace_axes)}"
+        got = ", ".join(f"{key} {_shapes([values])}" for key, values in happened.items()) or "nothing"
+        check.require(fits, name, must, got, fix)
 
 
 def check_state(core: Any, batch: int, state: Any) -> None:

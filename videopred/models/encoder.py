@@ -58,7 +58,7 @@ class Encoder(nn.Module):
         self.map_shape: tuple[int, int] | None
         """Rows and columns of the positions that are the slots; None for a vector."""
         codec = build_codec(config, film_shape)
-        layers = codec.shrink()
+        layers = [*codec.shrink()]
         if reads == "vector":
             layers += [*codec.embed(), nn.Unflatten(1, (1, codec.embedding))]
             self.features, self.map_shape = codec.embedding, None

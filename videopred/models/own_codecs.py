@@ -32,7 +32,7 @@ def build_own_codec(config: OwnCodecConfig, film_shape: tuple[int, int, int]) ->
     for name in ("shrunk_shape", "start_shape"):
         value, fix = getattr(codec, name, None), "set it in __init__, e.g. to (64, 8, 8)"
         fits = isinstance(value, tuple) and len(value) == 3 and all(map(_is_size, value))
-        check.require(fits, argument, f"have a {name} of channels, rows and columns", repr(value), fix)
+        check.require(fits, argument, f"have a {name}, a tuple of channels, rows and columns", repr(value), fix)
     value, fix = getattr(codec, "embedding", None), "set it in __init__: it is the width of what embed gives"
     check.require(_is_size(value), argument, "have a whole number embedding", repr(value), fix)
     with torch.random.fork_rng(devices=()), torch.no_grad():
@@ -53,6 +53,8 @@ def _tried(argument: str, codec: Any, method: str, inputs: Tensor, shape: tuple[
         raise check.FailedError(check.complaint(argument, must, error_told(error), fix)) from error
     got = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
     check.require(got == (1, *shape), argument, must, got, fix)
+    must = f"list layers in {method} that give {inputs.dtype}, as they are given"
+    check.require_kind(found.dtype == inputs.dtype, argument, must, found.dtype, "convert by .float()")
     return found
 
 
@@ -63,8 +65,9 @@ def build_own_decoder(config: OwnDecoderConfig, codec: Codec, core: Any, film_sh
         ValueError, FailedError: see `build_own`; or it has wrong `trace_axes` or `pictures`.
     """
     decoder, argument = build_own(config, codec, core, film_shape), f"decoder {config.source}"
-    decoder.trace_axes = getattr(decoder, "trace_axes", {})  # it need not say that it traces nothing
-    decoder.pictures = getattr(decoder, "pictures", 1)
+    for name, usual in (("trace_axes", {}), ("pictures", 1)):
+        if not hasattr(decoder, name):  # it need not say that it traces nothing, and paints one picture for a frame
+            setattr(decoder, name, usual)
     must, fix = "have a dict of axes by name as its trace_axes", "see videopred/models/decoder.py"
     check.require(isinstance(decoder.trace_axes, Mapping), argument, must, repr(decoder.trace_axes), fix)
     check.require(_is_size(decoder.pictures), argument, "have a whole number of pictures", decoder.pictures, fix)

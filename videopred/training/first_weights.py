@@ -1,6 +1,5 @@
 """The weights that a run begins with: drawn from its seed, or those of another run of the same model."""
 
-from copy import deepcopy
 from pathlib import Path
 
 import torch
@@ -50,13 +49,16 @@ def _try_out(predictor: Predictor) -> None:
         TypeError: what core or decoder gives is of another precision than the weights.
         ValueError: what the model saves are not all finite numbers, which no command would take.
     """
-    tried = deepcopy(predictor)  # as a norm may change with what it sees
-    film = torch.zeros(2, 2, *tried.film_shape)
+    film, core, decoder = torch.zeros(2, 2, *predictor.film_shape), predictor.core, predictor.decoder
+    learning = [part for part in predictor.modules() if part.training]
+    predictor.eval()  # as a norm that learns changes with what it sees; a copy cannot be made of every module
     with torch.random.fork_rng(devices=()), torch.no_grad():
-        outputs = tried.observe(film).output
-        _check_precision(f"core {type(tried.core).__name__}", "an output", outputs, tried.core)
-        logits, _ = tried.paint(outputs)
-        _check_precision(f"decoder {type(tried.decoder).__name__}", "logits", logits, tried.decoder)
+        outputs = predictor.observe(film).output
+        _check_precision(f"core {type(core).__name__}", "an output", outputs, core)
+        logits, _ = predictor.paint(outputs, trace=True)
+        _check_precision(f"decoder {type(decoder).__name__}", "logits", logits, decoder)
+    for part in learning:
+        part.training = True
     odd = not_finite(predictor.state_dict())
     fix = "draw finite parameters, register such a buffer, as of a mask, with persistent=False, and save no extra state"
     check.require(not odd, "model", "save tensors of finite numbers alone", ", ".join(odd), fix)
