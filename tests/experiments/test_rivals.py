@@ -6,15 +6,15 @@ import torch
 from videopred.experiments import EXPERIMENTS, experiment_at, find_experiment
 from videopred.experiments.rivals import RIVALS, as_wide
 from videopred.experiments.scales import SCALES, changes
-from videopred.models import build_core, reads
+from videopred.models import build_core
 from videopred.models.core_settings import CoreSettings
-from videopred.models.encoder import Encoder
+from videopred.models.encoder import build_encoder
 
 
 def core_parameters(experiment):
     config, recipe = experiment.model, experiment.recipe
     with torch.device("meta"):
-        encoder = Encoder(config.codec, (recipe.channels, recipe.height, recipe.width), reads(config.core))
+        encoder = build_encoder(config.codec, (recipe.channels, recipe.height, recipe.width), config.core)
         return sum(weight.numel() for weight in build_core(config.core, encoder.features).parameters())
 
 

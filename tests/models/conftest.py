@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from own_codecs import PARTS
 
 
 @pytest.fixture
@@ -16,3 +17,10 @@ def place(tmp_path, monkeypatch) -> Path:
     for name in set(sys.modules) - before:
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]
+
+
+@pytest.fixture
+def parts(place) -> Path:
+    """A folder with the parts of docs/adding.md."""
+    (place / "myparts.py").write_text(PARTS)
+    return place

@@ -33,6 +33,10 @@ def decoding(config: Any, features: int, film_shape: tuple[int, int, int]) -> Sh
     )
 
 
+def encoding(config: Any, film_shape: tuple[int, int, int], reads: str = "vector") -> Encoder:
+    return Encoder(build_codec(config, film_shape), config if reads == "map" else None)
+
+
 def sizes(layers: nn.Module, inputs: Tensor) -> list[tuple[int, ...]]:
     """The shape behind each layer, without the first axis."""
     shapes = []
@@ -54,7 +58,7 @@ def test_every_codec_is_tested():
 @pytest.mark.parametrize("config", EACH.values(), ids=EACH)
 def test_any_frame_that_fits_is_taken(config, channels):
     film_shape = (channels, 24, 40)
-    encoder, decoder = Encoder(config, film_shape), decoding(config, 14, film_shape)
+    encoder, decoder = encoding(config, film_shape), decoding(config, 14, film_shape)
     assert encoder(torch.zeros(6, *film_shape)).shape == (6, 1, 13)
     logits, trace = decoder(torch.zeros(6, 2, 7))
     assert logits.shape == (6, *film_shape)
@@ -105,7 +109,7 @@ def test_kernels_stay_folded_within_a_context_alone_even_if_it_fails():
 
 def test_r_nem_has_its_sizes():
     # R-NEM: convolutions of 16, 32 and 64 channels, 8×8 of them flattened to 4096, 512 units; and back.
-    encoder, decoder = Encoder(RNEMConfig(), (1, 64, 64)), decoding(RNEMConfig(), 250, (1, 64, 64))
+    encoder, decoder = encoding(RNEMConfig(), (1, 64, 64)), decoding(RNEMConfig(), 250, (1, 64, 64))
     maps = [shape for shape in sizes(encoder.layers, torch.zeros(1, 1, 64, 64)) if len(shape) == 3]
     assert list(dict.fromkeys(maps)) == [(16, 32, 32), (32, 16, 16), (64, 8, 8)]
     linear = [(m.in_features, m.out_features) for m in encoder.modules() if isinstance(m, nn.Linear)]
@@ -123,14 +127,14 @@ def test_r_nem_has_as_many_parameters_as_its_formula():
     encoder += 4 * positions * embedding + embedding + 2 * embedding
     decoder = features * embedding + 3 * embedding + embedding * 4 * positions + 3 * 4 * positions
     decoder += sum(16 * i * o + o + 2 * o for i, o in ((4, 5), (5, 3))) + 16 * 3 * 3 + 3
-    assert count(Encoder(SMALL, film_shape)) == encoder
+    assert count(encoding(SMALL, film_shape)) == encoder
     assert count(decoding(SMALL, features, film_shape)) == decoder
-    assert count(Encoder(SMALL, film_shape, "map")) == encoder - (4 * positions + 3) * embedding + positions * 16
+    assert count(encoding(SMALL, film_shape, "map")) == encoder - (4 * positions + 3) * embedding + positions * 16
 
 
 def test_r_nem_normalises_before_the_activation_and_its_last_layer_is_bare():
     # Over all of channels, rows and columns: one group.
-    encoder, decoder = Encoder(SMALL, (1, 16, 24)), decoding(SMALL, 14, (1, 16, 24))
+    encoder, decoder = encoding(SMALL, (1, 16, 24)), decoding(SMALL, 14, (1, 16, 24))
     halving, linear = [nn.Conv2d, nn.GroupNorm, ELU], [nn.Linear, nn.LayerNorm]
     assert [type(layer) for layer in encoder.layers] == [*halving * 3, nn.Flatten, *linear, ELU, nn.Unflatten]
     doubling = [UpsampleConv, nn.GroupNorm, nn.ReLU]
@@ -142,7 +146,7 @@ def test_r_nem_normalises_before_the_activation_and_its_last_layer_is_bare():
 
 @pytest.mark.parametrize("config", EACH.values(), ids=EACH)
 def test_linear_weights_lie_by_columns_also_when_copied_and_loaded(config):
-    codec = nn.ModuleList([Encoder(config, (1, 24, 40)), decoding(config, 14, (1, 24, 40))])
+    codec = nn.ModuleList([encoding(config, (1, 24, 40)), decoding(config, 14, (1, 24, 40))])
     loaded = copy.deepcopy(codec)
     loaded.load_state_dict({name: weight.contiguous() for name, weight in codec.state_dict().items()})
     linear = [layer for one in (codec, loaded) for layer in one.modules() if isinstance(layer, nn.Linear)]
@@ -151,7 +155,7 @@ def test_linear_weights_lie_by_columns_also_when_copied_and_loaded(config):
 
 
 def test_maps_lie_channels_last_also_where_a_codec_was_copied_and_loaded():
-    codec = nn.ModuleList([Encoder(SMALL, (1, 24, 40)), decoding(SMALL, 14, (1, 24, 40))])
+    codec = nn.ModuleList([encoding(SMALL, (1, 24, 40)), decoding(SMALL, 14, (1, 24, 40))])
     loaded = copy.deepcopy(codec)
     loaded.load_state_dict({name: weight.contiguous() for name, weight in codec.state_dict().items()})
     for encoder, decoder in (codec, loaded):
@@ -170,7 +174,7 @@ def test_laying_weights_by_columns_changes_no_number():
 
 
 def test_r_nems_weights_start_glorot_uniform_and_biases_at_zero():
-    encoder, decoder = Encoder(RNEMConfig(), (1, 64, 64)), decoding(RNEMConfig(), 250, (1, 64, 64))
+    encoder, decoder = encoding(RNEMConfig(), (1, 64, 64)), decoding(RNEMConfig(), 250, (1, 64, 64))
     layers = [layer for layer in (*encoder.layers, *decoder.layers) if isinstance(layer, nn.Conv2d | nn.Linear)]
     assert len(layers) == 9
     for layer in layers:
@@ -185,7 +189,7 @@ def test_r_nems_weights_start_glorot_uniform_and_biases_at_zero():
 
 def test_mila_has_its_sizes():
     # The authors' code: 64 -> 31 -> 14 -> 6 pixels, 2304 numbers, and back by 8-16-20-17-34-36-33-66-64.
-    encoder, decoder = Encoder(MilaConfig(), (1, 64, 64)), decoding(MilaConfig(), 600, (1, 64, 64))
+    encoder, decoder = encoding(MilaConfig(), (1, 64, 64)), decoding(MilaConfig(), 600, (1, 64, 64))
     shapes = sizes(encoder.layers, torch.zeros(1, 1, 64, 64))
     assert list(dict.fromkeys(shapes)) == [(16, 31, 31), (32, 14, 14), (64, 6, 6), (2304,), (600,), (1, 600)]
     shapes = sizes(decoder.layers, torch.zeros(1, 600))
@@ -204,7 +208,7 @@ def norm(values: Tensor) -> Tensor:
 
 def test_mila_equals_a_slow_statement():
     film_shape = (3, 24, 40)
-    encoder = Encoder(SMALL_MILA, film_shape).double()
+    encoder = encoding(SMALL_MILA, film_shape).double()
     decoder = decoding(SMALL_MILA, 14, film_shape).double()
     film = torch.rand(2, *film_shape, dtype=torch.float64)
     vector = torch.randn(2, 2, 7, dtype=torch.float64)
@@ -232,7 +236,7 @@ def test_mila_has_as_many_parameters_as_its_formula():
     encoder = sum(16 * i * o + o for i, o in ((3, 3), (3, 5), (5, 4))) + 4 * 1 * 3 * embedding + embedding
     start = 4 * 3 * 5
     decoder = features * start + start + 16 * 4 * 5 + 5 + 16 * 5 * 3 + 3 + 9 * 3 * 3 + 3
-    assert count(Encoder(SMALL_MILA, film_shape)) == encoder
+    assert count(encoding(SMALL_MILA, film_shape)) == encoder
     assert count(decoding(SMALL_MILA, features, film_shape)) == decoder
 
 
@@ -240,7 +244,7 @@ def test_mila_has_as_many_parameters_as_its_formula():
 
 
 def test_a_map_has_8_by_8_positions_of_64_pixels():
-    assert Encoder(RNEMConfig(), (1, 64, 64), "map")(torch.zeros(2, 1, 64, 64)).shape == (2, 64, 64 + 16)
+    assert encoding(RNEMConfig(), (1, 64, 64), "map")(torch.zeros(2, 1, 64, 64)).shape == (2, 64, 64 + 16)
 
 
 @pytest.mark.parametrize(
@@ -248,10 +252,10 @@ def test_a_map_has_8_by_8_positions_of_64_pixels():
 )
 def test_a_map_is_its_positions_row_by_row_each_with_its_key(positions, width):
     config = SMALL.model_copy(update=positions)
-    encoder = Encoder(config, (3, 16, 32), "map")
+    encoder = encoding(config, (3, 16, 32), "map")
     assert encoder.features == 4 + width
     assert encoder.map_shape == (2, 4)
-    assert Encoder(config, (3, 16, 32)).map_shape is None
+    assert encoding(config, (3, 16, 32)).map_shape is None
     film = torch.rand(5, 3, 16, 32, generator=torch.Generator().manual_seed(0))
     slots = encoder(film)
     assert slots.shape == (5, 2 * 4, 4 + width)
@@ -269,7 +273,7 @@ def test_a_map_is_its_positions_row_by_row_each_with_its_key(positions, width):
 @pytest.mark.parametrize("positions", ["learned", "coord4"])
 def test_an_added_key_is_one_of_each_position_and_of_nothing_else(positions):
     config = SMALL.model_copy(update={"channels": (3, 5, 6), "positions": positions, "position_op": "add"})
-    encoder = Encoder(config, (3, 16, 32), "map")
+    encoder = encoding(config, (3, 16, 32), "map")
     film = torch.rand(5, 3, 16, 32, generator=torch.Generator().manual_seed(0))
     slots, channels = encoder(film), encoder.layers[:-1](film).flatten(2).transpose(1, 2)
     assert slots.shape == (5, 2 * 4, encoder.features) == (5, 2 * 4, 6)
@@ -291,7 +295,7 @@ def test_a_width_that_nothing_has_is_refused(change):
 @pytest.mark.parametrize("op", ["cat", "add"])
 @pytest.mark.parametrize("positions", ["learned", "coord4"])
 def test_keys_take_the_precision_of_the_map(positions, op):
-    encoder = Encoder(SMALL.model_copy(update={"positions": positions, "position_op": op}), (3, 16, 32), "map")
+    encoder = encoding(SMALL.model_copy(update={"positions": positions, "position_op": op}), (3, 16, 32), "map")
     with torch.autocast("cpu", torch.bfloat16):
         film = torch.rand(2, 3, 16, 32)
         assert encoder(film).dtype == encoder.layers[:-1](film).dtype
@@ -303,7 +307,7 @@ def test_a_folded_convolution_keeps_the_weights_of_the_plain_one_alone():
 
 def test_a_position_sees_what_lies_there():
     # Without the norms, which look at the whole frame, only the pixels under and around a position count.
-    encoder = Encoder(SMALL.model_copy(update={"channels": (3,)}), (1, 16, 24), "map").double()
+    encoder = encoding(SMALL.model_copy(update={"channels": (3,)}), (1, 16, 24), "map").double()
     encoder.layers = nn.Sequential(*[layer for layer in encoder.layers if not isinstance(layer, nn.GroupNorm)])
     film = torch.rand(1, 1, 16, 24, dtype=torch.float64).requires_grad_()
     (gradient,) = torch.autograd.grad(encoder(film)[0, 3 * 12 + 7].sum(), film)
@@ -338,7 +342,7 @@ def test_a_position_sees_what_lies_there():
 )
 def test_frames_that_do_not_fit_are_refused(config, film_shape, message):
     with pytest.raises(ValueError, match=message):
-        Encoder(config, film_shape)
+        encoding(config, film_shape)
     with pytest.raises(ValueError, match=message):
         decoding(config, 14, film_shape)
 
@@ -378,6 +382,6 @@ def test_strips_without_a_row_are_refused():
 
 @pytest.mark.parametrize("how", [{}, {"position_op": "add"}])
 def test_learned_keys_start_from_a_unit_normal_distribution(how):
-    keys = Encoder(RNEMConfig(**how), (1, 96, 128), "map").layers[-1].keys.detach()
+    keys = encoding(RNEMConfig(**how), (1, 96, 128), "map").layers[-1].keys.detach()
     assert keys.mean().abs() < 0.06
     assert (keys.std() - 1).abs() < 0.06

@@ -12,6 +12,7 @@ from videopred.datasets.one_ball_settings import OneBallSettings
 from videopred.datasets.settings import BallsConfig, MovingMNISTConfig, OcclusionConfig
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.models.codec_settings import DecoderConfig, RNEMConfig, SharedConfig
+from videopred.models.own_settings import OwnPart
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 
@@ -143,7 +144,7 @@ def _small_training(experiment: ExperimentConfig) -> dict[str, Any]:
 
 def _tiny_model(model: PredictorConfig) -> PredictorConfig:
     core = model.core.changed(**TINY_CORES.get(model.core.kind, {}))
-    codec = RNEMConfig(channels=(2, 3), embedding=11)
+    codec = model.codec if isinstance(model.codec, OwnPart) else RNEMConfig(channels=(2, 3), embedding=11)
     return PredictorConfig(core=core, codec=codec, decoder=model.decoder, stack=model.stack)
 
 

@@ -111,6 +111,8 @@ def _scores_among(files: Sequence[Path], run: Path, record: Mapping[str, Any]) -
         by_time = not told or (told == stamp and "updates" not in record)
         old = path.stat().st_mtime < ended if by_time else told != stamp
         must, fix = "be of the weights to export", "score these with `evaluate --overwrite`, or move it away"
+        if "16 bits" in record.get("weights", ""):
+            fix = "export without --card first and score that file, or move it away"
         got = f"{path}, of {told}; these are {stamp}" if told not in ("", stamp) else f"{path}, older than these"
         check.require(not old, "--scores", must, got, fix)
         found.append(scores)

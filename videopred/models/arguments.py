@@ -106,7 +106,8 @@ def check_painted(decoder: Any, done: Any, shape: tuple[int, ...], *, trace: boo
             isinstance(values, Tensor) and values.shape[:1] == shape[:1] and values.dim() == 1 + axes[key]
             for key, values in happened.items()
         )
-        must = f"trace what its trace_axes name, with their axes behind N, here {shape[0]}: {dict(decoder.trace_axes)}"
+        named = [f"{key} ({', '.join(['N', *words.split()])})" for key, words in decoder.trace_axes.items()]
+        must = f"trace what its trace_axes name, {', '.join(named) or 'nothing'}"
         got = ", ".join(f"{key} {_shapes([values])}" for key, values in happened.items()) or "nothing"
         check.require(fits, name, must, got, fix)
 

@@ -2,13 +2,13 @@
 vector of each of several strips."""
 
 from itertools import pairwise
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from videopred.check import require
 from videopred.models import build_codec, reads
+from videopred.models.codec import Codec
 from videopred.models.codec_settings import CodecConfig, CodecSettings
 from videopred.models.constants import keep_constants
 from videopred.models.core_settings import CoreSettings
@@ -30,42 +30,35 @@ def build_encoder(
     Raises:
         ValueError: the codec cannot take frames of that size, or they have fewer rows than the core has modules.
     """
-    wanted = reads(core)
+    wanted, codec = reads(core), build_codec(config, film_shape)
     if wanted == "strips":  # one for each module
-        return StripsEncoder(config, film_shape, settings_of(core).modules)
-    return Encoder(config, film_shape, wanted)
+        return StripsEncoder(codec, film_shape[1], settings_of(core).modules)
+    return Encoder(codec, settings_of(config) if wanted == "map" else None)
 
 
 class Encoder(nn.Module):
     """Frames to slots, through the codec's convolutions.
 
     Args:
-        config: settings of one of CODECS, or of a codec of one's own.
-        film_shape: (channels, height, width) of the films.
-        reads: what the core wants. `vector`: one slot per frame, its embedding. `map`: one slot per position of the
-            smallest map, row by row: its channels and its key (SCOFF, algorithm 1).
-
-    Raises:
-        ValueError: the codec cannot take frames of that size.
+        codec: whose layers it draws.
+        positions: for one slot per position of the smallest map, row by row: its channels and its key (SCOFF,
+            algorithm 1), which is as these settings say. None: one slot per frame, its embedding.
     """
 
     strips = None
 
-    def __init__(
-        self, config: CodecConfig, film_shape: tuple[int, int, int], reads: Literal["vector", "map"] = "vector"
-    ):
+    def __init__(self, codec: Codec, positions: CodecSettings | None = None):
         super().__init__()
         self.map_shape: tuple[int, int] | None
         """Rows and columns of the positions that are the slots; None for a vector."""
-        codec = build_codec(config, film_shape)
         layers = [*codec.shrink()]
-        if reads == "vector":
+        if positions is None:
             layers += [*codec.embed(), nn.Unflatten(1, (1, codec.embedding))]
             self.features, self.map_shape = codec.embedding, None
         else:
             channels, rows, columns = codec.shrunk_shape
             self.map_shape = rows, columns
-            slots = Positions(settings_of(config), channels, rows, columns)
+            slots = Positions(positions, channels, rows, columns)
             layers.append(slots)
             self.features = slots.width
         self.layers = nn.Sequential(*layers)
@@ -83,12 +76,12 @@ class StripsEncoder(nn.Module):
     Where the rows cannot be shared out evenly, some strips have one more than others.
 
     Args:
-        config: settings of one of CODECS, or of a codec of one's own.
-        film_shape: (channels, height, width) of the films.
+        codec: whose layers it draws for each of them.
+        height: rows of a frame.
         strips: how many.
 
     Raises:
-        ValueError: the codec cannot take frames of that size, or there are fewer rows than strips.
+        ValueError: there are fewer rows than strips.
     """
 
     bands: Tensor
@@ -96,12 +89,11 @@ class StripsEncoder(nn.Module):
     strips: list[tuple[int, int]]
     """The rows of each, the first and the one behind the last."""
 
-    def __init__(self, config: CodecConfig, film_shape: tuple[int, int, int], strips: int):
+    def __init__(self, codec: Codec, height: int, strips: int):
         super().__init__()
-        height = film_shape[1]
         must, fix = f"be at most {height}, the rows of a frame, with --core.reads strips", "lower it"
         require(strips <= height, "--core.modules", must, strips, fix)
-        encoders = [Encoder(config, film_shape) for _ in range(strips)]
+        encoders = [Encoder(codec) for _ in range(strips)]
         self.encoders, self.features = nn.ModuleList(encoders), encoders[0].features
         self.strips = list(pairwise(round(strip * height / strips) for strip in range(strips + 1)))
         keep_constants(self)

@@ -5,6 +5,8 @@ a subclass of CoreSettings, CodecSettings or DecoderSettings with a default for 
 """
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from videopred import check
@@ -24,8 +26,8 @@ class _Kind(NamedTuple):
     """What its settings derive from; those of a class that has none."""
     given: str
     """What its __init__ is given besides, in words."""
-    keyword: tuple[str, str] | None = None
-    """A keyword that the first method must take, and how it is written."""
+    keyword: tuple[str, str] = ("", "")
+    """A keyword that the first method must take, if any, and how it is written."""
 
 
 _KINDS = {
@@ -55,7 +57,7 @@ def own_class(config: OwnPart) -> Any:
     kind, argument = _KINDS[part], f"{part} {source}"
     module, found = find_own(argument, source)
     classes = {key: value for key, value in vars(module).items() if isinstance(value, type) and _is_theirs(value)}
-    parts = [key for key, value in classes.items() if hasattr(value, kind.methods[0])]
+    parts = [key for key, value in classes.items() if hasattr(value, kind.methods[0]) and _takes_keyword(value, kind)]
     there = f"it has no class with {' and '.join(kind.methods)}"
     if parts:
         there = f"its {part}s are {', '.join(parts)}"
@@ -66,11 +68,9 @@ def own_class(config: OwnPart) -> Any:
     for method in kind.methods:
         fix = f"give it one, as videopred.models.{part} says"
         check.require(callable(getattr(found, method, None)), argument, f"have a method {method}", "none", fix)
-    if kind.keyword is not None:
-        method, (name, line) = kind.methods[0], kind.keyword
-        words = inspect.signature(getattr(found, method)).parameters.values()
-        takes = any(word.name == name or word.kind is inspect.Parameter.VAR_KEYWORD for word in words)
-        check.require(takes, argument, f"take {name} in {method}", "no such argument", f"write {line}")
+    name, line = kind.keyword
+    must = f"take {name} in {kind.methods[0]}"
+    check.require(_takes_keyword(found, kind), argument, must, "no such argument", f"write {line}")
     if part != "codec":  # which lists modules
         fix = "derive it from torch.nn.Module"
         check.require(hasattr(found, "state_dict"), argument, "be a torch module", found.__mro__[1].__name__, fix)
@@ -80,6 +80,14 @@ def own_class(config: OwnPart) -> Any:
     check.require(fits, f"{argument}: settings", "be a class of settings", settings, fix)
     settings.check_defaults(f"{argument}: settings")
     return found
+
+
+def _takes_keyword(found: type, kind: _Kind) -> bool:
+    """Whether the first method of a class takes the keyword that it must, if there is one."""
+    words = inspect.signature(getattr(found, kind.methods[0])).parameters.values()
+    return not kind.keyword[0] or any(
+        word.name == kind.keyword[0] or word.kind is inspect.Parameter.VAR_KEYWORD for word in words
+    )
 
 
 def _is_theirs(found: type) -> bool:
@@ -97,11 +105,11 @@ def settings_of(config: Any) -> Any:
         return config
     part = config.part()
     kind = getattr(own_class(config), "settings", _KINDS[part].settings)
-    known = list(kind.model_fields)
+    known = [name for name in kind.model_fields if name != "kind"]  # which those have that are derived from ours
     for name in config.settings:
         must = f"be given settings that it has, {', '.join(known)}" if known else "be given none, as it has no settings"
         fix = check.suggest(name, known, "leave it out; a run that has it needs the module as it was")
-        check.require(name in known, f"{part} {config.source}", must, name, fix)
+        check.require(name in kind.model_fields, f"{part} {config.source}", must, name, fix)
     return kind(**config.settings)
 
 
@@ -126,3 +134,15 @@ def build_own(config: OwnPart, *given: Any) -> Any:
         fix = f"mend its __init__, which is given its settings, if it has any, and {_KINDS[part].given}"
         told = check.complaint(f"{part} {config.source}", "be built", error_told(error), fix)
         raise check.FailedError(told) from error
+
+
+@contextmanager
+def in_evaluation(module: Any) -> Iterator[None]:
+    """Within it, a torch module is in evaluation, as a norm that learns changes with what it sees."""
+    learning = [part for part in module.modules() if part.training]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part in learning:
+            part.training = True

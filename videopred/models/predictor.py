@@ -99,7 +99,8 @@ class Predictor(nn.Module):
         """The core's outputs (B, T, K, D) as logits (B, T, C, H, W), and what the decoder did."""
         blocks = self.blocks(outputs)
         said = [self.decoder(block, trace=trace) for block in blocks]
-        check_painted(self.decoder, said[0], (len(blocks[0]), *self.film_shape), trace=trace)
+        for block, one in zip(blocks, said, strict=True):
+            check_painted(self.decoder, one, (len(block), *self.film_shape), trace=trace)
         logits = torch.cat([block for block, _ in said]).unflatten(0, outputs.shape[:2])
         names = said[0][1]
         happened = {name: torch.cat([painted[name].detach() for _, painted in said]) for name in names}

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from videopred import check, check_path
 from videopred.checkpoint import RunConfig, TrainedConfig, choices, read_run, take_weights
 from videopred.models import build
+from videopred.models.own import in_evaluation
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
 from videopred.training.folder import RunFolder
@@ -50,15 +51,11 @@ def _try_out(predictor: Predictor) -> None:
         ValueError: what the model saves are not all finite numbers, which no command would take.
     """
     film, core, decoder = torch.zeros(2, 2, *predictor.film_shape), predictor.core, predictor.decoder
-    learning = [part for part in predictor.modules() if part.training]
-    predictor.eval()  # as a norm that learns changes with what it sees; a copy cannot be made of every module
-    with torch.random.fork_rng(devices=()), torch.no_grad():
+    with in_evaluation(predictor), torch.random.fork_rng(devices=()), torch.no_grad():
         outputs = predictor.observe(film).output
         _check_precision(f"core {type(core).__name__}", "an output", outputs, core)
         logits, _ = predictor.paint(outputs, trace=True)
         _check_precision(f"decoder {type(decoder).__name__}", "logits", logits, decoder)
-    for part in learning:
-        part.training = True
     odd = not_finite(predictor.state_dict())
     fix = "draw finite parameters, register such a buffer, as of a mask, with persistent=False, and save no extra state"
     check.require(not odd, "model", "save tensors of finite numbers alone", ", ".join(odd), fix)

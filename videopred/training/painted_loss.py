@@ -42,9 +42,9 @@ class _PaintedLoss(torch.autograd.Function):
             with torch.enable_grad():
                 share = loss(predictor.decoder(block)[0], true) * (len(block) / frames)
             with torch.autocast(outputs.device.type, enabled=False):  # as Lightning's way back has it
-                gradient, *others = torch.autograd.grad(share, [block, *weights])
-            gradients.append(gradient)
-            for whole, part in zip(sums, others, strict=True):
+                found = torch.autograd.grad(share, [block, *weights], allow_unused=True, materialize_grads=True)
+            gradients.append(found[0])
+            for whole, part in zip(sums, found[1:], strict=True):
                 whole += part
             lost.append(share.detach())
         context.save_for_backward(torch.cat(gradients).view_as(outputs), *sums)
