@@ -73,6 +73,18 @@ def test_every_command_finds_what_an_earlier_one_makes(name, scale):
         assert one.asked.scaled.data_file in plan.clips
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("rims-figure-3", "evaluate"), ("rims-figure-8", "render"), ("scoff-table-1", "plausibility")],
+)
+def test_all_that_computes_does_so_where_it_is_asked_to(name, kind):
+    plan = make_plan(PAPER_FIGURES[name], "tiny", Path("here"), "cuda")
+    judging = [words for words in plan.judging if words[0] != "compare"]
+    assert {words[0] for words in judging} == {kind}
+    for words in (*judging, *(words for one in plan.trainings for words in (one.words, one.go_on))):
+        assert words[words.index("--device") + 1] == "cuda"
+
+
 def test_a_figure_is_found_by_the_number_of_each_that_is_made_with_it():
     for name, figure in PAPER_FIGURES.items():
         assert find_figure(name) == (name, figure)
