@@ -43,6 +43,7 @@ def test_the_embedded_digits_are_mnists_test_file():
 def test_each_class_is_shared_80_10_10_in_file_order():
     digits = read_digits()
     assert sorted(np.concatenate(list(digits.parts.values()))) == list(range(10_000))
+    assert all((np.diff(rows) > 0).all() for rows in digits.parts.values())
     for digit in range(10):
         rows = {part: rows[digits.labels[rows] == digit] for part, rows in digits.parts.items()}
         total = sum(map(len, rows.values()))
@@ -111,6 +112,12 @@ def flipped_bits(content: bytes) -> bytes:
     return bytes(packed)
 
 
+def no_block(content: bytes) -> bytes:
+    packed = bytearray(gzip.compress(content))
+    packed[10] = 255  # the first after the header, of a kind of block that there is not
+    return bytes(packed)
+
+
 def other_kind(content: bytes) -> bytes:
     return gzip.compress(b"\0\0\x09" + content[3:])
 
@@ -126,7 +133,7 @@ def too_long(content: bytes) -> bytes:
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize(
     "damage",
-    [cut_gzip, flipped_bits, other_kind, too_short, too_long, lambda _: b"", lambda _: gzip.compress(b"")],
+    [cut_gzip, flipped_bits, no_block, other_kind, too_short, too_long, lambda _: b"", lambda _: gzip.compress(b"")],
 )
 def test_a_damaged_file_is_refused(full_mnist, tmp_path, name, damage):
     raw = folder_without(name, full_mnist, tmp_path)
@@ -172,11 +179,12 @@ def test_a_part_without_digits_is_refused(full_mnist, tmp_path):
         make_world("sm-mnist", tmp_path)
 
 
-def test_letters_are_no_digits(full_mnist, tmp_path):
-    """Those of EMNIST come under the same names."""
+@pytest.mark.parametrize("classes", [10, 26])
+def test_letters_are_no_digits(full_mnist, tmp_path, classes):
+    """Those of EMNIST come under the same names, and count from 1."""
     raw = folder_without("t10k-labels", full_mnist, tmp_path)
-    (raw / "t10k-labels-idx1-ubyte").write_bytes(idx(np.arange(70, dtype=np.uint8) % 26 + 1))
-    with pytest.raises(ValueError, match=r"^--mnist must hold labels from 0 to 9, got 26 in "):
+    (raw / "t10k-labels-idx1-ubyte").write_bytes(idx(np.arange(70, dtype=np.uint8) % classes + 1))
+    with pytest.raises(ValueError, match=rf"^--mnist must hold labels from 0 to 9, got {classes} in "):
         make_world("sm-mnist", tmp_path)
 
 
