@@ -79,6 +79,14 @@ def test_frames_and_truth_of_some_clips_cost_one_making(monkeypatch):
     assert asked[3:] == [[2]]
 
 
+def test_clips_that_are_kept_are_not_those_of_another_part():
+    made, other = (open_recipe(small("balls4"), PARTS, seed=3) for _ in range(2))
+    train = made.read_frames("train", 1, 3)
+    test = made.read_frames("test", 1, 3)
+    assert (test == other.read_frames("test", 1, 3)).all()
+    assert (test != train).any()
+
+
 def test_a_clip_is_the_callers_own():
     made = open_recipe(small("balls4"), {"train": 1})
     frames = made.read_frames("train", 0, 1)
@@ -95,9 +103,20 @@ def test_other_clips_have_another_fingerprint():
     assert len({fingerprint(), fingerprint(speed=1), *others}) == 5
 
 
+def test_clips_of_another_version_may_be_other_clips(monkeypatch):
+    now = open_recipe(small("balls4"), PARTS).fingerprint()
+    monkeypatch.setattr(recipe_clips, "version", lambda package: f"of another {package}")
+    assert open_recipe(small("balls4"), PARTS).fingerprint() != now
+
+
 def test_a_preset_gives_its_name():
     made = open_recipe("balls4", {"validation": 2, "train": 0})
     assert (made.name, str(made.path), made.parts) == ("balls4", "balls4.h5", {"validation": 2})
+
+
+def test_settings_give_the_name_of_their_kind():
+    made = open_recipe(small("curtain", balls=(1, 3)), {"test": 2})
+    assert (made.name, str(made.path)) == ("balls", "balls.h5")
 
 
 class InOrder(BallsConfig):

@@ -13,7 +13,7 @@ from videopred import check, check_path
 from videopred.datasets import check_recipe, find_recipe, make_world
 from videopred.datasets.clip import Clip
 from videopred.datasets.clip_source import ClipSource
-from videopred.datasets.file_layout import has_time, record_of, without_thin_axes
+from videopred.datasets.file_layout import record_of, without_thin_axes
 from videopred.datasets.plan import check_seed, parts_asked
 from videopred.datasets.settings import DatasetSettings
 
@@ -87,7 +87,7 @@ class RecipeClips(ClipSource):
         self.check_clips(part, start, stop)
         check.one_of("the truth", name, self.truth)
         made = np.stack([record_of(clip)[name] for clip in self._clips(part, start, stop)])
-        return without_thin_axes(name, made) if has_time(name) else made
+        return without_thin_axes(name, made)
 
     def clip(self, part: str, index: int) -> Clip:
         """A clip with its truth."""
