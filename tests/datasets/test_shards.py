@@ -363,6 +363,10 @@ BROKEN = {
         lambda folder: (folder / NAMES[1]).unlink(),
         "hold all 3 shards, got none called balls4-00001-of-00003.h5 in",
     ),
+    "the first is missing": (
+        lambda folder: (folder / NAMES[0]).unlink(),
+        "hold all 3 shards, got none called balls4-00000-of-00003.h5 in",
+    ),
     "two sets": (
         lambda folder: shutil.copy(folder / NAMES[1], folder / "other-00001-of-00003.h5"),
         "hold the shards of one set, got balls4 in 3 and other in 3 in",
@@ -382,6 +386,14 @@ BROKEN = {
     "no shard": (
         lambda folder: generate("balls4", CLIPS, out=folder / NAMES[2], recipe=SMALL, overwrite=True),
         f"hold shard 2 of 3 in {NAMES[2]}, got shard None of None in",
+    ),
+    "of another number": (
+        lambda folder: set_attribute(folder / NAMES[1], shards=4),
+        f"hold shard 1 of 3 in {NAMES[1]}, got shard 1 of 4 in",
+    ),
+    "another name": (
+        lambda folder: set_attribute(folder / NAMES[1], name="curtain"),
+        f"hold shards of one name, as in {NAMES[0]}, balls4, got curtain in {NAMES[1]} in",
     ),
     "another seed": (lambda folder: set_attribute(folder / NAMES[1], seed=np.uint64(4)), "hold shards of one seed, as"),
     "another recipe": (
