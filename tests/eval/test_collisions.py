@@ -38,6 +38,7 @@ def test_what_happens_elsewhere_does_not_count():
 def test_clamp_is_the_cost_of_a_sure_miss():
     wrong = replace(as_predicted(TRUE), film=1 - TRUE.film)
     metric = make_metric("collision-bce", CollisionBCEConfig(clamp=0.01))
+    assert metric.convention.endswith(", predictions clipped to [0.01, 1 - 0.01]")
     pixels = TRUE.collisions[1, 4].sum().item()
     assert metric.reduce(metric.measure(wrong, TRUE))[4].item() == pytest.approx(pixels * -math.log(0.01))
 
