@@ -32,6 +32,7 @@ def test_saved_files_hold_every_value_exactly(scores, tmp_path):
     cell = stored["rows"]["model"]["f1"]
     np.testing.assert_allclose(cell["steps"], [1 / 3, 0.5, 0.25])
     assert cell["mean"] == pytest.approx(np.mean([1 / 3, 0.5, 0.25]))
+    assert tuple(cell["interval"]) == scores.interval("model", "f1")
     assert cell["skill"] == pytest.approx((cell["mean"] - 0.25) / 0.75)
     assert all(low < value < high for (low, high), value in zip(cell["intervals"], cell["steps"], strict=True))
     assert stored["protocol"]["context"] == 4

@@ -168,6 +168,7 @@ def test_a_mean_over_runs_that_there_is_not_is_a_dash_and_is_explained():
     two = made_up(measurements={"a": base, "b": nothing}, models=("a", "b"), seeds={"gru": ("a", "b")})
     assert re.search(r"^gru +– +0\.361 ±0\.000$", two.table(), re.MULTILINE)
     assert "BCE of gru: no mean, as b has no value" in two.table()
+    assert "BCE of gru: no mean, as b has no value" in " ".join(two.to_dict()["remarks"])
 
 
 def test_runs_that_have_values_at_different_steps_have_no_mean():
