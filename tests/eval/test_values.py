@@ -73,6 +73,13 @@ def test_bce_of_one_half_is_ln2_per_pixel_whatever_the_truth():
     torch.testing.assert_close(score, torch.full((2, 3), 20 * math.log(2), dtype=torch.float64))
 
 
+def test_of_two_films_the_precision_of_the_finer_one_counts():
+    """In single precision 0.5 + 1e-9 is 0.5."""
+    fine, coarse = torch.full((1, 2, 3, 4, 5), 0.5 + 1e-9, dtype=torch.float64), torch.full((1, 2, 3, 4, 5), 0.5)
+    for films in ((fine, coarse), (coarse, fine)):
+        assert make_metric("mae").measure(*films)["mae"].tolist() == [pytest.approx([1e-9, 1e-9], rel=1e-6)]
+
+
 def test_mse_is_a_mean_over_channels_and_pixels():
     truth = torch.zeros(1, 2, 3, 4, 5)
     prediction = torch.zeros_like(truth)
