@@ -42,6 +42,14 @@ def test_too_few_to_be_sparse_stay_as_they_are(count):
     assert sparsified(attention, count, 1) is attention
 
 
+def test_silent_modules_do_not_count_among_those_that_are_too_few():
+    attention, silent = torch.tensor([[0.4, 0.0, 0.3, 0.2, 0.1]]), torch.tensor([False, True, False, False, False])
+    assert torch.equal(sparsified(attention, 3, 1, silent), attention)
+    # 0.2 taken off: 0.2 and 0.1 are left, scaled by 1 / 0.3.
+    expected = torch.tensor([[2 / 3, 0, 1 / 3, 0, 0]])
+    torch.testing.assert_close(sparsified(attention, 2, 1, silent), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_equal_entries_leave_nothing():
     assert (sparsified(torch.full((2, 5), 0.2), 2, 1) == 0).all()
 
