@@ -76,6 +76,7 @@ def test_a_number_is_told_so_that_it_is_not_taken_for_a_whole_one(value, told):
         (9999.6, "10000"),
         (-24680.4, "-24680"),
         (987654321.4, "987654321"),
+        (1234567890, "1.235e+09"),
         (0.0, "0"),
         (5.041e24, "5.041e+24"),
         (float("inf"), "inf"),
