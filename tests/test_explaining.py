@@ -20,6 +20,7 @@ class Outer(BaseModel):
     even: int = 2
     sizes: tuple[int, ...] = Field((3,), min_length=1)
     ends: tuple[int, int] = (0, 1)
+    steps: tuple[int, ...] = Field((5, 7), min_length=2)
 
     @field_validator("even")
     @classmethod
@@ -45,7 +46,10 @@ class Outer(BaseModel):
             {"must_be_given": "1"},
             "--must-be-given must be a valid integer, got '1'; see --help",
         ),
+        ({"odd": 5}, "--odd must be a known setting, got 5; remove it, or see --help for the names"),
+        ({"must_be_given": "1", "odd": 5}, "--must-be-given must be a valid integer, got '1'; see --help"),
         ({"must_be_given": 1, "sizes": ()}, "--sizes must have at least 1 item, got nothing; see --help"),
+        ({"must_be_given": 1, "steps": (4,)}, "--steps must have at least 2 items, got (4,); see --help"),
         ({"must_be_given": 1, "ends": (4,)}, "--ends must have one more value, got (4,); see --help"),
         ({"must_be_given": 1, "even": 3}, "--even must be even, got 3; add one"),
     ],
@@ -68,6 +72,24 @@ def test_the_nearest_of_known_settings_is_offered():
         Outer(must_be_giving=1, must_be_given=1)
     said = "--must-be-giving must be a known setting, got 1; did you mean --must-be-given?"
     assert explain(caught.value, "--", Outer.model_fields) == said
+
+
+def test_a_kind_that_the_place_of_settings_gives_is_not_offered():
+    with pytest.raises(ValidationError) as caught:
+        Outer(kinds=1, must_be_given=1)
+    said = "--kinds must be a known setting, got 1; remove it, or see --help for the names"
+    assert explain(caught.value, "--", ["kind", "must_be_given"]) == said
+
+
+class House(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    outer: Outer
+
+
+def test_what_is_left_out_of_a_section_is_not_misspelt_beside_it():
+    with pytest.raises(ValidationError) as caught:
+        House(outer={}, odd=5)
+    assert explain(caught.value, "--") == "--outer.must-be-given must be given, got nothing; see --help"
 
 
 class Cat(Inner):
