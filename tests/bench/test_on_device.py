@@ -20,6 +20,7 @@ from videopred.bench.on_device import (
     computing_milliseconds,
     device_milliseconds,
     device_rows,
+    in_all_ways,
     measured,
     with_compiled_step,
 )
@@ -94,6 +95,13 @@ def test_each_way_does_the_same_work_on_a_core_of_its_own(cuda, monkeypatch):
     assert all(weight.grad is None for weight in core.parameters())
     assert ["advance" in vars(one) for one in used] == [False, True]
     assert cuda.done.count("replay") == 2 * (3 + 2)  # goes that do not count, and those that do
+
+
+def test_each_way_is_timed_at_its_own_work(monkeypatch):
+    monkeypatch.setattr(on_device, "captured", lambda work: lambda: work() / 10)
+    monkeypatch.setattr(on_device, "device_milliseconds", lambda work, repeats: repeats * work())
+    found = in_all_ways(lambda: 50.0, lambda: 20.0, 3)
+    assert found == {"eager": 150.0, "compiled": 60.0, "recorded": 15.0, "both": 6.0}
 
 
 def test_a_core_is_timed_by_the_step(monkeypatch):
