@@ -239,6 +239,8 @@ def test_too_few_clips_are_said_to_be(tmp_path, known, capsys):
         (0.5, [0.4, -0.5], True),
         (0.2, [0.1, 0.6], True),
         (-0.3, [-0.01], True),
+        (-0.06, [-0.04], True),
+        (0.5, [0.6], True),
         (0.5, [-0.01, 0.53], False),
         (-0.04, [None, -0.01], False),
         (-0.3, [None], False),
