@@ -92,10 +92,9 @@ def test_a_decoder_may_take_any_keywords(place):
 
 
 def test_what_a_decoder_traces_is_told_with_clips_and_steps(place):
+    traced = "{'sums': outputs.sum(1)} if trace else {}  #"
     named = 'trace_axes = {"sums": "D"}\n\n    def __init__(self'
-    model = seen(
-        place, "decoder", ("def __init__(self", named), ("{}  #", "{'sums': outputs.sum(1)} if trace else {}  #")
-    )
+    model = seen(place, "decoder", ("def __init__(self", named), ("{}  #", traced))
     found = model(torch.rand(2, 5, 3, 16, 24), trace=True).trace
     assert found["sums"].shape == (2, 5, 4)
     torch.testing.assert_close(found["sums"], found["states"].sum(2))
@@ -143,6 +142,38 @@ def test_modules_that_cannot_be_copied_or_are_not_drawn_yet_are_trained(parts, l
     data = tiny_data(parts)
     assert run(f"train {data} --codec myparts:Patches {SMALL} {LEARNING} --out run") == 0
     assert load_run(parts / "run").encoder.features == 128
+
+
+def test_ours_may_be_varied(place):
+    (place / "variants.py").write_text("""
+from torch import nn
+
+from videopred.models.codec_settings import MasksConfig, RNEMConfig
+from videopred.models.decoder import MasksDecoder
+from videopred.models.rnem import RNEM
+
+
+class Tanh(RNEM):
+    settings = RNEMConfig
+
+    def shrink(self):
+        return [*super().shrink(), nn.Tanh()]
+
+
+class Same(MasksDecoder):
+    settings = MasksConfig
+""")
+    codec = OwnCodecConfig(source="variants:Tanh", settings={"channels": [3, 5], "positions": "coord4"})
+    core = core_config("rims", modules=3, active=2, units=4, reads="map")
+    model = build(
+        PredictorConfig(core=core, codec=codec, decoder=OwnDecoderConfig(source="variants:Same")), (1, 16, 24)
+    )
+    assert (model.encoder.features, model.encoder.map_shape) == (5 + 4, (4, 6))
+    assert model(torch.rand(2, 5, 1, 16, 24), trace=True).trace["masks"].shape == (2, 5, 3, 16, 24)
+    with pytest.raises(
+        ValueError, match="settings that it has, positions, position_op, position_width, channels, embedd"
+    ):
+        build(PredictorConfig(codec=codec.changed(depth=3)), (1, 16, 24))
 
 
 def test_layers_that_begin_with_zeros_may_be_logits(place):
