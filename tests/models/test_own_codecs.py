@@ -106,6 +106,13 @@ def test_a_codec_may_list_its_layers_in_any_way(place, kind):
     seen(place, "codec", (f"return {layers}", f"return {kind}{layers})"))
 
 
+def test_frozen_layers_may_be_shared(place):
+    """Such as those of a trunk that was trained elsewhere."""
+    kept = "KEPT = nn.Conv2d(3, 5, 8, stride=8).requires_grad_(False)"
+    model = seen(place, "codec", ("[nn.Conv2d", "[KEPT] + 0 * [nn.Conv2d"), before=kept)
+    assert not model.encoder.layers[0].weight.requires_grad
+
+
 def test_what_a_decoder_says_of_itself_may_be_properties(place):
     words = "    pictures = property(lambda self: 2)\n    trace_axes = property(lambda self: {})\n"
     seen(place, "decoder", ("    def __init__(", f"{words}\n    def __init__("))

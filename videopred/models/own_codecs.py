@@ -66,9 +66,11 @@ def _tried(argument: str, codec: Any, method: str, inputs: Tensor, shape: tuple[
     must, fix = f"{listing} leave what they are given as it is", "begin with one that does not change it in place"
     check.require(torch.equal(inputs, before), argument, must, "others", fix)
     check.require(_is_close(alone, found[:1]), argument, f"{listing} take each frame by itself", "others", _ALONE)
-    shared = {*map(id, layers.parameters())} & {*map(id, others.parameters())}
+    one, other = ({id(weight) for weight in each.parameters() if weight.requires_grad} for each in (layers, others))
     fix = "make them within that method, not before"
-    check.require(not shared, argument, f"list new layers in {method} each time", "the same weights twice", fix)
+    check.require(
+        one.isdisjoint(other), argument, f"list new layers in {method} each time", "the same weights twice", fix
+    )
     return found
 
 
