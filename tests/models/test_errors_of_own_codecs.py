@@ -75,15 +75,15 @@ KEPT = nn.Conv2d(3, 5, 8, stride=8)
         (
             "self.colors, self.sh",
             "4, self.sh",
-            r"in shrink .* \(N, 3, 16, 24\) to \(N, 5, 2, 3\), got Runtime.*",
+            r"in shrink .* \(2, 3, 16, 24\) to \(2, 5, 2, 3\), got Runtime.*",
         ),
-        ("self.shrunk_shape[0], 8", "7, 8", r"in shrink that lead .*, got \(N, 7, 2, 3\); see .*codec\.py"),
-        ("shape), self.embedding", "shape), 9", r"in embed .* from \(N, 5, 2, 3\) to \(N, 128\), got \(N, 9\); see .*"),
-        ("Linear(features", "Linear(8", r"in expand .* from \(N, 7\) to \(N, 5, 2, 3\), got RuntimeError: mat1 .*"),
+        ("self.shrunk_shape[0], 8", "7, 8", r"in shrink that lead .*, got \(2, 7, 2, 3\); see .*codec\.py"),
+        ("shape), self.embedding", "shape), 9", r"in embed .* from \(2, 5, 2, 3\) to \(2, 128\), got \(2, 9\); see .*"),
+        ("Linear(features", "Linear(8", r"in expand .* from \(2, 7\) to \(2, 5, 2, 3\), got RuntimeError: mat1 .*"),
         (
             "outputs, 8, s",
             "1, 8, s",
-            r"in grow .* from \(N, 5, 2, 3\) to \(N, 7, 16, 24\), got \(N, 1, 16, 24\); .*",
+            r"in grow .* from \(2, 5, 2, 3\) to \(2, 7, 16, 24\), got \(2, 1, 16, 24\); .*",
         ),
         ("return [nn.ConvT", "return 3 and [len, nn.ConvT", "in grow .*, got TypeError: .*len.*"),
         (
@@ -189,7 +189,7 @@ def test_what_is_no_decoder_is_named(place, old, new, message):
         (
             "'masks': 'K H W'",
             "{'masks': ZEROS(2, 3, 24, 16)}",
-            r"must trace masks as \(N, 3, 16, 24\), got \(N, 3, 24, ",
+            r"must trace masks as \(2, 3, 16, 24\), got \(2, 3, 24, ",
         ),
         ("'masks': 'K W H'", "{}", "must have the axes K H W for masks in trace_axes, got K W H; trace these"),
         (

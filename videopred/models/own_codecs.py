@@ -5,7 +5,7 @@ the codec, the core and the shape of frames, and is what `videopred.models.decod
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -52,25 +52,23 @@ def build_own_codec(config: OwnCodecConfig, film_shape: tuple[int, int, int]) ->
 def _tried(argument: str, codec: Any, method: str, inputs: Tensor, shape: tuple[int, ...], *given: int) -> Tensor:
     """What the layers of a method make of two inputs, checked for all that layers must do and must not."""
     listing, fix = f"list layers in {method} that", "see videopred/models/codec.py"
-    must = f"{listing} lead from {_shape_told(inputs.shape)} to {_shape_told((2, *shape))}"
+    must = f"{listing} lead from {tuple(inputs.shape)} to {(2, *shape)}"
     before = inputs.clone()
     try:
         layers, others = (nn.Sequential(*getattr(codec, method)(*given)).eval() for _ in range(2))
         found, alone = layers(inputs), layers(inputs[:1])
     except Exception as error:
         raise check.FailedError(check.complaint(argument, must, error_told(error), fix)) from error
-    got = _shape_told(found.shape) if isinstance(found, Tensor) else type(found).__name__
-    check.require(got == _shape_told((2, *shape)), argument, must, got, fix)
+    got = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+    check.require(got == (2, *shape), argument, must, got, fix)
     must, fix = f"{listing} give {inputs.dtype}, as they are given", "convert by .float()"
     check.require_kind(found.dtype == inputs.dtype, argument, must, found.dtype, fix)
     must, fix = f"{listing} leave what they are given as it is", "begin with one that does not change it in place"
     check.require(torch.equal(inputs, before), argument, must, "others", fix)
     check.require(_is_close(alone, found[:1]), argument, f"{listing} take each frame by itself", "others", _ALONE)
     one, other = ({id(weight) for weight in each.parameters() if weight.requires_grad} for each in (layers, others))
-    fix = "make them within that method, not before"
-    check.require(
-        one.isdisjoint(other), argument, f"list new layers in {method} each time", "the same weights twice", fix
-    )
+    must, fix = f"list new layers in {method} each time", "make them within that method, not before"
+    check.require(one.isdisjoint(other), argument, must, "the same weights twice", fix)
     return found
 
 
@@ -116,9 +114,9 @@ def _try_decoder(argument: str, decoder: Any, core: Any, film_shape: tuple[int, 
     sizes = {"K": core.rows, "H": film_shape[1], "W": film_shape[2]}
     for name, values in trace.items():
         axes = decoder.trace_axes[name].split()
-        wanted = tuple(sizes.get(axis, size) for axis, size in zip(axes, values.shape[1:], strict=True))
-        must = f"trace {name} as {_shape_told((2, *wanted))}"
-        check.require(values.shape[1:] == wanted, argument, must, _shape_told(values.shape), "see trace_axes")
+        wanted = (2, *(sizes.get(axis, size) for axis, size in zip(axes, values.shape[1:], strict=True)))
+        fix = "see its trace_axes"
+        check.require(values.shape == wanted, argument, f"trace {name} as {wanted}", tuple(values.shape), fix)
 
 
 def _check_logits(argument: str, must: str, logits: Tensor) -> None:
@@ -137,11 +135,6 @@ def _numbers(*shape: int) -> Tensor:
 def _is_close(one: Tensor, other: Tensor) -> bool:
     """Whether results are equal, but for the order of sums."""
     return one.shape == other.shape and torch.allclose(one, other, rtol=1e-3, atol=1e-4, equal_nan=True)
-
-
-def _shape_told(shape: Sequence[int]) -> str:
-    """The shape of something for each frame."""
-    return f"(N, {', '.join(map(str, shape[1:]))})"
 
 
 def _is_size(value: Any) -> bool:
