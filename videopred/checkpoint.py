@@ -13,6 +13,7 @@ models/<run>/
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from zipfile import ZipFile
@@ -29,6 +30,7 @@ from videopred.models.own import settings_of
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
+from videopred.own_code import say_changed_code
 from videopred.run_files import EXPORT, SETTINGS
 from videopred.run_record import read_record, written_by
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
@@ -109,6 +111,12 @@ class RunConfig(TrainedConfig):
     experiment: ExperimentRecord | None = None
     """The experiment that it is a run of; None if it is of none."""
 
+    @property
+    def own_code(self) -> tuple[str, ...]:
+        """Addresses of the user's own code by which it learns."""
+        parts = tuple(part.source for part in self.model.own_parts)
+        return (*parts, self.training.loss) if self.training.has_own_loss else parts
+
 
 _Config = TypeVar("_Config", bound=TrainedConfig)
 
@@ -186,7 +194,16 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
     with torch.random.fork_rng(devices=()), usual_numbers():  # weights are drawn first
         predictor = build(config.model, config.film_shape)
     take_weights(predictor, weights, run)
+    say_code_changed(config.model, check_path.as_path("RUN", run))
     return predictor.float().to(where).eval()  # `to` would make complex numbers real
+
+
+def say_code_changed(model: PredictorConfig, run: Path) -> None:
+    """Say on stderr which files of parts of one's own have changed since a run, or what was exported of it, learned."""
+    sources = [part.source for part in model.own_parts]
+    if sources:
+        with suppress(check.FaultyFileError):  # a damaged record tells nothing of the past
+            say_changed_code(sources, read_header(run)[1] if run.is_file() else read_record(run), run)
 
 
 def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path | str) -> None:

@@ -18,7 +18,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("command", "finished", "started", "state"), (str,)),
     **dict.fromkeys(("cpu_seconds", "seconds", "threads"), (int, float)),
     **dict.fromkeys(("learned", "saved", "updates"), (int, float, NoneType)),
-    **{"data": (dict, NoneType), "resumed": (list,), "versions": (dict,)},
+    **{"code": (dict,), "data": (dict, NoneType), "resumed": (list,), "versions": (dict,)},
 }
 """Name -> what stands under it, if anything does."""
 

@@ -16,6 +16,7 @@ from videopred.judging.fitting import check_opened
 from videopred.models import build
 from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor, check_model
+from videopred.own_code import code_record
 from videopred.training.provenance import provenance
 from videopred.weights import Export, export_bytes
 
@@ -61,6 +62,7 @@ def save_model(
     # Which command this program was given says nothing of the training.
     record = {name: value for name, value in provenance().items() if name not in (*OF_THIS_MACHINE, "command")}
     record["finished"] = record.pop("started")  # all that is known of its times
+    record |= code_record(part.source for part in predictor.config.own_parts)
     if half:
         weights, record["weights"] = in_16_bits(weights, "predictor"), "16 bits"
     export = Export(config.model_dump(mode="json"), record, weights)

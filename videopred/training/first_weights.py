@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred import check, check_path
-from videopred.checkpoint import RunConfig, TrainedConfig, choices, read_run, take_weights
+from videopred.checkpoint import RunConfig, TrainedConfig, choices, read_run, say_code_changed, take_weights
 from videopred.models import build
 from videopred.models.own import in_evaluation
 from videopred.models.precision import not_finite
@@ -35,6 +35,7 @@ def first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Predi
             theirs, weights = read_run(folder.whereabouts(source) if folder else source)
         _check_same_model(config, theirs)
         take_weights(predictor, weights, config.init_from)
+        say_code_changed(theirs.model, source)
     return predictor
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from videopred import check
 from videopred.checkpoint import RunConfig, folder_settings
 from videopred.files import write_json
+from videopred.own_code import code_record, say_changed_code
 from videopred.run_files import LOCK, RECORD, SETTINGS, aside
 from videopred.systems import replace, with_closing
 from videopred.training.aside import bring_back, settle_place
@@ -84,6 +85,7 @@ class RunFolder:
             self._lock.hold("--out", self.path)
         data = config.data.model_dump() if config.data else None
         record = provenance() | {"state": "running", "device": device, "data": data}  # while nothing is touched yet
+        record |= code_record(config.own_code)
         try:
             if replaces:
                 with self._lock.lifted():
@@ -173,6 +175,8 @@ class RunFolder:
         record = {name: value for name, value in record.items() if name not in ("updates", "finished", "job")}  # past
         record |= {"data": config.data.model_dump()} if config.data else {}
         here = {name: start[name] for name in ("host", "process", "home", "job") if name in start}
+        say_changed_code(config.own_code, record, self.path)
+        record |= code_record(config.own_code)
         self._write(record | {"state": "running", "device": device, "resumed": starts, "saved": done} | here)
 
     def _set_record_aside(self) -> None:

@@ -1,0 +1,47 @@
+"""Marks of the files that a user's own code is in, by which a model says that it has changed since the model learned.
+
+Light. Only what is imported already is looked at, and not what a program or notebook itself defines.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from videopred.printable import printable
+
+
+def code_record(addresses: Iterable[str]) -> dict[str, Any]:
+    """What the record of a run tells of code at addresses, `module:name`; nothing if there is none."""
+    marks = _marks(addresses)
+    return {"code": marks} if marks else {}
+
+
+def say_changed_code(addresses: Iterable[str], record: Mapping[str, Any], run: Path) -> None:
+    """Say on stderr which files differ from those that the record of a run tells of."""
+    learned_by = record.get("code", {})
+    for address, mark in _marks(addresses).items():
+        if learned_by.get(address, mark) != mark:
+            told = f"{_file_of(address)}, with {address}, has changed since {run} learned; results may be others"
+            print(f"videopred: {printable(told)}", file=sys.stderr)
+
+
+def _marks(addresses: Iterable[str]) -> dict[str, str]:
+    """Address -> mark of the file in which that is defined."""
+    marks = {}
+    for address in addresses:
+        with suppress(OSError):  # the file is gone: nothing can be told
+            if file := _file_of(address):
+                marks[address] = sha256(file.read_bytes()).hexdigest()
+    return marks
+
+
+def _file_of(address: str) -> Path | None:
+    """The file in which what is at an address is defined: another than the address says, if it is imported there."""
+    module, _, name = address.partition(":")
+    named = sys.modules.get(module)
+    defined = sys.modules.get(getattr(getattr(named, name, None), "__module__", None) or "", named)
+    file = getattr(defined, "__file__", None)
+    return Path(file) if file and getattr(defined, "__name__", "") != "__main__" else None
