@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-import torch
 from documents import blocks
 
 from videopred.models import build, core_config
+from videopred.models.codec_settings import SharedConfig
 from videopred.models.predictor import Predictor
 from videopred.models.settings import OwnCodecConfig, OwnDecoderConfig, PredictorConfig
+from videopred.models.trial import try_out
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "adding.md").read_text()
 PARTS = blocks(GUIDE, "python")[0]
@@ -17,7 +18,7 @@ LEARNING = "--updates 2 --batch-size 4 --validate-every 1 --device cpu"
 
 
 def seen(place: Path, part: str, *changes: tuple[str, str], before: str = "") -> Predictor:
-    """A model with the parts of the guide, of which one is changed, behind some lines; it has seen frames."""
+    """A model with the guide's codec, and its decoder if that is the part that is changed, behind some lines; tried."""
     at = PARTS.index("class Summed")
     texts = {"codec": PARTS[:at], "decoder": PARTS[at:]}
     for old, new in changes:
@@ -26,6 +27,7 @@ def seen(place: Path, part: str, *changes: tuple[str, str], before: str = "") ->
     text = "".join(texts.values()).replace("class PatchS", f"{before}\n\n\nclass PatchS")
     (place / "myparts.py").write_text(text)
     core = core_config("rims", modules=3, active=2, units=4)
-    model = build(PredictorConfig(core=core, codec=CODEC, decoder=OwnDecoderConfig(source=DECODER)), (3, 16, 24))
-    model(torch.rand(2, 3, 3, 16, 24))
+    decoder = OwnDecoderConfig(source=DECODER) if part == "decoder" else SharedConfig()
+    model = build(PredictorConfig(core=core, codec=CODEC, decoder=decoder), (3, 16, 24))
+    try_out(model)
     return model

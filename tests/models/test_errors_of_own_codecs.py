@@ -79,13 +79,17 @@ KEPT = nn.Conv2d(3, 5, 8, stride=8)
         ),
         ("self.shrunk_shape[0], 8", "7, 8", r"in shrink that lead .*, got \(2, 7, 2, 3\); see .*codec\.py"),
         ("shape), self.embedding", "shape), 9", r"in embed .* from \(2, 5, 2, 3\) to \(2, 128\), got \(2, 9\); see .*"),
-        ("Linear(features", "Linear(8", r"in expand .* from \(2, 7\) to \(2, 5, 2, 3\), got RuntimeError: mat1 .*"),
+        ("Linear(features", "Linear(8", r"in expand .* from \(2, 12\) to \(2, 5, 2, 3\), got RuntimeError: mat1 .*"),
         (
             "outputs, 8, s",
             "1, 8, s",
-            r"in grow .* from \(2, 5, 2, 3\) to \(2, 7, 16, 24\), got \(2, 1, 16, 24\); .*",
+            r"in grow .* from \(2, 5, 2, 3\) to \(2, 3, 16, 24\), got \(2, 1, 16, 24\); .*",
         ),
-        ("return [nn.ConvT", "return 3 and [len, nn.ConvT", "in grow .*, got TypeError: .*len.*"),
+        (
+            "return [nn.ConvT",
+            "return 3 and [len, nn.ConvT",
+            r"grow must list torch modules, got <built-in function len>; write e\.g\. nn\.ReLU\(\) ",
+        ),
         (
             "8, stride=8), nn.ReLU",
             "8, stride=8), Twice",
@@ -94,18 +98,18 @@ KEPT = nn.Conv2d(3, 5, 8, stride=8)
         (
             "[nn.Conv2d",
             "[InPlace(), nn.Conv2d",
-            "in shrink that leave what they are given as it is, got others; beg",
+            "in shrink that leave what they are given as it is, got a change; b",
         ),
-        ("[nn.Flatten", "[Mixing(), nn.Flatten", "in embed that take each frame by itself, got others; mix no fr"),
+        ("[nn.Flatten", "[Mixing(), nn.Flatten", "in embed that take each frame by itself, got another result for"),
         (
             "[nn.Flatten",
             "[Noisy(), nn.Flatten",
-            "in embed that take each frame by itself, got others; .* draw noth",
+            "in embed that take each frame by itself, .* and draw nothing th",
         ),
         (
             "[nn.Linear(f",
             "[Remembering(), nn.Linear(f",
-            "in expand that take each frame by itself, got others; .* on",
+            "in expand that take each frame by itself, .* on self",
         ),
         (
             "[nn.Conv2d",
@@ -115,7 +119,7 @@ KEPT = nn.Conv2d(3, 5, 8, stride=8)
         (
             "8, stride=8)]",
             "8, stride=8), nn.Sigmoid()]",
-            r"in grow that end without an activation, got .* from 0",
+            "must make logits, got numbers from 0 to 1 alone; leave th",
         ),
     ],
 )
@@ -156,16 +160,28 @@ def test_what_is_no_codec_is_named(place, old, new, message):
         (
             "sum(1)),",
             "sum(1))[:, :, 1:],",
-            r"must return logits .*, here \(2, 3, 16, 24\), got \(2, 3, 15, 24\);.*",
+            r"must return logits .*, here \(4, 3, 16, 24\), got \(4, 3, 15, 24\);.*",
         ),
         ("return self", "return 3, {}\n        return self", "must return logits .*, got int; see .*decoder.py"),
         (
             "sum(1)),",
             "sum(1)).sigmoid(),",
-            r"must return logits, got numbers from 0\.\d+ to 0\.\d+ alone; leave .*",
+            r"must make logits, got numbers from 0 to 1 alone; leave .*",
         ),
-        ("outputs.sum", "outputs.sub_(1).sum", "must leave the outputs as they are, got others; copy them before .*"),
-        ("outputs.sum", "(outputs - outputs.mean(0)).sum", "must take each frame by itself, got others; mix no .*"),
+        (
+            "sum(1)),",
+            "sum(1)).relu(),",
+            r"must make logits, got numbers from 0 to [\de+.]+ alone; leave the activation .*",
+        ),
+        (
+            "sum(1)),",
+            "sum(1)).detach(),",
+            "must make logits that depend on what it is given, got others, from which .*",
+        ),
+        ("outputs.sum(1)", "0 * outputs.sum(1).detach()", "must make logits that depend on what it is given, .*"),
+        ("outputs.sum(1)", "outputs.sum(1).cumsum(0)", "must take each frame by itself, got another result .*"),
+        ("outputs.sum", "outputs.sub_(1).sum", "must leave what it is given as it is, got a change; copy it .*"),
+        ("outputs.sum", "(outputs - outputs.mean(0)).sum", "must take each frame by itself, got another result .*"),
         ("sum(1)),", "sum(1)).squeeze(0),", r"must return logits .*, here \(1, 3, 16, 24\), got \(3, 16, 24\); .*"),
     ],
 )
@@ -190,6 +206,11 @@ def test_what_is_no_decoder_is_named(place, old, new, message):
             "'masks': 'K H W'",
             "{'masks': ZEROS(2, 3, 24, 16)}",
             r"must trace masks as \(2, 3, 16, 24\), got \(2, 3, 24, ",
+        ),
+        (
+            "'masks': 'K H W'",
+            "{'masks': ZEROS(2, 3, 16, 24) + 1.5}",
+            r"must trace masks in \[0, 1\], got 1\.5 to 1\.5; take",
         ),
         ("'masks': 'K W H'", "{}", "must have the axes K H W for masks in trace_axes, got K W H; trace these"),
         (
@@ -217,7 +238,10 @@ def test_logits_of_another_precision_are_told_before_anything_is_written(parts, 
     data = tiny_data(parts)
     assert run(f"train {data} --decoder {DECODER} {SMALL} --codec.channels 2 3 {LEARNING} --out run") == 2
     err = capsys.readouterr().err
-    assert "decoder Summed must return logits of torch.float32, as its parameters are, got torch.float64; conv" in err
+    assert (
+        "decoder myparts:Summed must return logits of torch.float32, as its parameters are, got torch.float64; conv"
+        in err
+    )
     assert not (parts / "run").exists()
 
 

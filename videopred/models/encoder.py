@@ -51,7 +51,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.map_shape: tuple[int, int] | None
         """Rows and columns of the positions that are the slots; None for a vector."""
-        layers = [*codec.shrink()]
+        layers = codec.shrink()
         if positions is None:
             layers += [*codec.embed(), nn.Unflatten(1, (1, codec.embedding))]
             self.features, self.map_shape = codec.embedding, None
