@@ -114,6 +114,12 @@ def test_a_silenced_module_is_not_said_to_read(core):
             assert (values[:, CONTEXT - 1 :, 1:] > 0).all(), name
 
 
+def test_a_silenced_module_of_the_lowest_layer_is_not_said_to_read_the_one_above():
+    changed = intervene(model("brims"), Intervention(without=(1,)), CONTEXT)
+    read = roll_out(changed, film(), HORIZON, trace=True).trace["layer0.top_down"][:, CONTEXT - 1 :]
+    assert (read.sum((0, 1)) > 0).tolist() == [True, False, True, True]
+
+
 @pytest.mark.parametrize("core", MODULAR)
 def test_of_a_silenced_module_nobody_hears_what_it_was_before(core):
     ours = model(core).core
@@ -211,6 +217,15 @@ def test_a_schema_is_used_by_every_file_and_one_chosen_anyway_changes_nothing():
     assert (roll_out(forced, film(), HORIZON, trace=True).trace["schema"][:, CONTEXT - 1 :] == 1).all()
 
 
+def test_first_states_are_drawn_from_the_generator_that_is_given():
+    core = model("scoff").core
+    plain, changed = (
+        one.initial_state(CLIPS, generator=torch.Generator().manual_seed(4))
+        for one in (core, Intervened(core, Intervention(freeze=(1,)), first=0))
+    )
+    torch.testing.assert_close(changed.core, plain, rtol=0, atol=0)
+
+
 def test_the_untouched_predictor_stays_as_it_was_and_shares_its_weights():
     predictor = model("rims")
     before = rolled(predictor)
@@ -233,11 +248,13 @@ def test_a_core_without_modules_refuses(core):
     ("core", "what", "message"),
     [
         ("rims", {"without": (4,)}, "--without must lie in 0 to 3, the modules of this rims, got 4; choose"),
+        ("rims", {"without": (-1,)}, "--without must lie in 0 to 3, the modules of this rims, got -1; choose"),
         ("brims", {"freeze": (7,)}, "--freeze must lie in 0 to 6, the modules of this brims, got 7; choose"),
         ("lstm-ha", {"freeze": (2,)}, "--freeze must lie in 0 to 1, the modules of this lstm-ha, got 2; choose"),
         ("lstm-hab", {"force_schema": 0}, "--schema must be left out without schemata, got 0 for lstm-hab; take a"),
         ("brims", {"swap": ("3,4",)}, "--swap must name two modules of one layer, got 3,4; layers may differ"),
         ("scoff", {"force_schema": 2}, "--schema must lie in 0 to 1, the schemata of this scoff, got 2; choose"),
+        ("scoff", {"force_schema": -1}, "--schema must lie in 0 to 1, the schemata of this scoff, got -1; choose"),
         ("rims", {"force_schema": 0}, "--schema must be left out without schemata, got 0 for rims; take a model"),
         ("rims", {"swap": ("1,1",)}, "--swap must be two different modules with a comma between them, got 1,1; write"),
         ("rims", {"swap": ("1,01",)}, "--swap must be two different modules with a comma between them, got 1,01"),
@@ -275,3 +292,8 @@ def test_a_predictor_under_an_intervention_is_not_changed_again():
     )
     with pytest.raises(ValueError, match=message):
         intervene(once, Intervention(freeze=(2,)), 3)
+
+
+def test_an_intervention_needs_a_frame_of_context():
+    with pytest.raises(ValueError, match="--context must be at least 1, got 0; give at least one frame to start from"):
+        intervene(model("rims"), Intervention(swap=("0,2",)), 0)
