@@ -70,12 +70,13 @@ def test_chance_of_pixels_never_lit_is_that_of_all():
     torch.testing.assert_close(statistics.chances, torch.tensor([[0.25, 0.5], [0.25, 0.5]]).double())
 
 
-def test_batches_give_what_one_batch_gives(monkeypatch):
-    """Also where a batch is taken in parts, which stay in the cache: here two clips at a time."""
+@pytest.mark.parametrize("at_once", [2.01, 0.99])
+def test_batches_give_what_one_batch_gives(monkeypatch, at_once):
+    """Also where a batch is taken in parts, which stay in the cache: two clips at a time, or one that is larger."""
     films = torch.rand(5, 7, 3, 4, 6)
     whole, parts = TrainingStatistics(2, 4, (3, 4, 6)), TrainingStatistics(2, 4, (3, 4, 6))
     whole.update(films)
-    monkeypatch.setattr(baselines, "_AT_ONCE", 2 * films[0].numel() + 1)
+    monkeypatch.setattr(baselines, "_AT_ONCE", int(at_once * films[0].numel()))
     for batch in films.split([1, 4]):
         parts.update(batch)
     torch.testing.assert_close(parts.mean_frame, whole.mean_frame, rtol=1e-12, atol=0)
