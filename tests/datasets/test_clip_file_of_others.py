@@ -289,6 +289,13 @@ def test_float_frames_outside_0_to_1_are_refused_and_can_be_imported(tmp_path):
     assert set(np.unique(ClipFile(path).read_frames("train", 0, 1))) == {0, 255}
 
 
+@pytest.mark.parametrize(("black", "white"), [(-1, 1), (0, 2)])
+def test_float_frames_that_leave_0_to_1_at_one_end_alone_are_refused(tmp_path, black, white):
+    write_group(training__features=np.where(LIT, float(white), float(black)))(tmp_path / "x.h5")
+    with pytest.raises(ValueError, match=f"hold float features between 0 and 1, got {black} to {white} in"):
+        ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)
+
+
 def test_a_name_that_the_layout_does_not_know_is_told(tmp_path):
     places = np.zeros((5, 7, 2, 2), np.float32)
     own = {

@@ -146,7 +146,7 @@ def test_places_are_half_a_pixel_off_only_if_most_are_along_both_axes():
     masks, places = (array[:, 0] for array in discs_and_places())
     assert unit_and_offset(places + np.array([0.5, 0]), masks) == (1, 0)
     assert unit_and_offset(places + np.array([[0.5], [0]]), masks) == (1, 0)
-    assert unit_and_offset(places + np.array([[9], [0]]), masks) == (None, 0)
+    assert unit_and_offset(places + np.array([[2], [0]]), masks) == (None, 0)  # of 1.7 px in radius
 
 
 def test_places_are_known_by_all_parts_and_clips_and_frames(tmp_path):
@@ -263,3 +263,8 @@ def test_places_are_known_though_nothing_is_seen_at_first(tmp_path):
     group = {"training__features": masks[..., None] > 0, "training__groups": masks}
     write_group(**group, training__positions=places)(tmp_path / "x.h5")
     assert ClipFile(tmp_path / "x.h5").places_known
+
+
+def test_places_are_not_known_where_nothing_is_ever_seen():
+    masks, places = (array[:, 0] for array in discs_and_places())
+    assert unit_and_offset(places, np.zeros_like(masks)) == (None, 0)
