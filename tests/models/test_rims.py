@@ -250,9 +250,10 @@ def test_number_of_parameters(settings, features, count):
     assert sum(parameter.numel() for parameter in core.parameters()) == count
 
 
-def test_weights_start_as_the_authors_do():
+@pytest.mark.parametrize("reads", ["vector", "strips"])
+def test_weights_start_as_the_authors_do(reads):
     # Attention N(0, 0.01²); dynamics uniform up to one over the root of all units, not of a module's.
-    core = RIMs(RIMsConfig(modules=4, units=25, active=2), 64)
+    core = RIMs(RIMsConfig(modules=4, units=25, active=2, reads=reads), 64)
     reading, layer = core.reading, core.layer
     for part in (reading.query, reading.key, reading.value, layer.communication.attend):
         assert part.weight.std().item() == pytest.approx(0.01, rel=0.05)

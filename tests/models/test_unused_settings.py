@@ -118,12 +118,16 @@ def test_a_setting_that_changes_nothing_is_refused_from_python_too():
     assert not core_config("rims", comm=False).comm
 
 
-def test_without_a_null_slot_a_layer_that_reads_the_one_above_still_divides_its_attention():
+def test_without_a_null_slot_attention_is_still_divided_between_slots_of_a_map_and_with_the_layer_above():
     words: dict[str, Any] = {"null_slot": False, "competition": "random", "input_heads": 2}
     assert core_config("brims", **words).input_heads == 2
+    assert core_config("rims", reads="map", **words).input_heads == 2
     message = r"^--core\.input-heads must be left out with --core\.no-null-slot, which leaves one slot, got 2"
     with pytest.raises(ValueError, match=message):
         core_config("hierarchical-rims", **words)
+    for reads in ("vector", "strips"):
+        with pytest.raises(ValueError, match=message):
+            core_config("rims", reads=reads, **words)
 
 
 def predictor_numbers(config: PredictorConfig) -> list[torch.Tensor]:
