@@ -142,6 +142,13 @@ def test_a_decoder_gets_as_many_frames_at_once_as_make_a_block_of_its_pictures(m
     assert seen == [3, 3, 3, 1]
 
 
+def test_on_a_gpu_the_larger_frames_are_the_fewer_make_a_block():
+    """As many pixels as 4096 frames of 64 x 64 have."""
+    config, gpu = make().config, torch.device("cuda")
+    assert build(config, (1, 32, 64)).block_on(gpu) == 2 * 4096
+    assert build(config, (1, 64, 128)).block_on(gpu, 3) == 4096 // 2 // 3
+
+
 def test_trace_is_kept_when_asked_for():
     assert make()(film()).trace == {}
     assert make()(film(), trace=True).trace["active"].shape == (2, 5, SMALL["rims"].modules)
@@ -201,5 +208,13 @@ def test_films_that_are_empty_or_of_another_precision_are_refused():
         message = re.escape(f"film must hold a frame, got {tuple(empty.shape)}; give B and T of at least 1")
         with pytest.raises(ValueError, match=message):
             model(empty)
-    with pytest.raises(TypeError, match=r"film must be torch.float64, as the model's weights are, got torch.float32"):
-        model(film().float())
+    for kind, fix in ((torch.float32, "convert the model with .float(), or"), (torch.half, "convert it with .to()")):
+        message = re.escape(f"film must be torch.float64, as the model's weights are, got {kind}; {fix}")
+        with pytest.raises(TypeError, match=message):
+            model(film().to(kind))
+
+
+def test_under_autocast_films_may_be_of_its_precision():
+    model, given = make().float(), film().bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(model(given).logits, model(given.float()).logits)
