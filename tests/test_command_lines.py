@@ -66,7 +66,7 @@ def test_words_of_a_preset_are_its_name(made, name):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_words_of_an_experiment_make_its_recipe(made, name, scale):
-    check_round(made, at_scale(find_experiment(name), scale).recipe, seed=3)
+    check_round(made, at_scale(find_experiment(name), scale).recipe, seed=1)
 
 
 @pytest.mark.parametrize(
