@@ -73,7 +73,7 @@ def test_what_a_file_takes_by_itself_is_counted_once_a_file(tmp_path, shards):
     ("seconds", "told"),
     [((3.0, 2.0, 4.1), 4 * 1.72 + 340 * 0.14), ((3.0, 2.0, 1.5), 4 * 2.0), ((3.0, 0.1, 3.1), 340 * 0.2)],
 )
-def test_the_time_of_a_file_by_itself_is_counted_once_a_file(tmp_path, monkeypatch, seconds, told):
+def test_the_time_and_room_of_a_file_by_itself_are_counted_once_a_file(tmp_path, monkeypatch, seconds, told):
     """The first of two files of a clip of each part loads what all need; and nothing takes less than no time."""
     asked, ahead = [], iter(seconds)
 
@@ -82,7 +82,8 @@ def test_the_time_of_a_file_by_itself_is_counted_once_a_file(tmp_path, monkeypat
         return forecasting._Cost(next(ahead), 50)
 
     monkeypatch.setattr(forecasting, "_make", make)
-    assert foresee("balls4", CLIPS, out=tmp_path, recipe=SMALL, shards=4).seconds == pytest.approx(told)
+    forecast = foresee("balls4", CLIPS, out=tmp_path, recipe=SMALL, shards=4)
+    assert (forecast.seconds, forecast.bytes) == (pytest.approx(told), 4 * 50)
     assert asked == [1, 1, 16]
 
 
@@ -175,7 +176,7 @@ def test_a_folder_for_temporary_files_that_cannot_be_written_to_is_named(tmp_pat
         foresee("balls4", CLIPS, out=tmp_path / "new", recipe=SMALL)
 
 
-@pytest.mark.parametrize(("shards", "times"), [(1, 2), (4, 1.25)])
+@pytest.mark.parametrize(("shards", "times"), [(1, 2), (3, 1.35)])  # the largest of three has 14 of 40 clips
 def test_pieces_need_room_beside_the_file_they_go_into(tmp_path, monkeypatch, shards, times):
     clips = {"train": 40}
     told = foresee("balls4", clips, out=tmp_path, recipe=SMALL, shards=shards)
