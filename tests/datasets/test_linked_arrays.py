@@ -127,6 +127,13 @@ def test_groups_that_lead_to_those_far_above_and_to_one_another_have_an_end(tmp_
         assert {name for name, _ in every_array(file)} == {"a/b/films", "g0/to_films"} | ways
 
 
+def test_below_a_link_to_a_group_none_to_another_is_followed_however_deep_it_lies(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["c/films"] = FRAMES
+        file["a/b/to_c"], file["to_a"] = h5py.SoftLink("/c"), h5py.SoftLink("/a")
+        assert {name for name, _ in every_array(file)} == {"c/films", "a/b/to_c/films"}
+
+
 def test_links_to_other_files_under_names_that_nobody_knows_are_passed_over(place):
     """Beside what is known, or what is its own."""
     with h5py.File(place / "x.h5", "w") as file:
