@@ -46,12 +46,12 @@ def test_a_gif_that_begins_grey_keeps_its_channels(tmp_path):
 
 
 def test_gifs_of_a_folder_share_the_shortest_time(tmp_path):
-    """The first of them stands still, and is stored as a single frame, which is shown longer than any other."""
+    """The second of them stands still, and is stored as a single frame, which is shown longer than any other."""
     still = COLOR[2, [1] * 4]
-    for name, frames in {"2.gif": still, "10.gif": COLOR[0, :4], "11.gif": COLOR[1, :4]}.items():
+    for name, frames in {"2.gif": COLOR[0, :4], "10.gif": still, "11.GIF": COLOR[1, :4]}.items():
         save_gif(tmp_path / name, frames, duration=100)
     clips, found = read(tmp_path)
-    assert np.array_equal(clips, np.stack([still, COLOR[0, :4], COLOR[1, :4]]))
+    assert np.array_equal(clips, np.stack([COLOR[0, :4], still, COLOR[1, :4]]))
     assert found["repeated"] == "3 frames shown for longer than others"
 
 
