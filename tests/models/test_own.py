@@ -8,13 +8,14 @@ import torch
 from command_line import run
 from own_cores import GUIDE, MINE, PLAIN, PROGRAMS
 from tiny_runs import tiny_data
+from torch import nn
 
 from videopred.checkpoint import load_run
 from videopred.models import Layer, build, core_config, reads
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.conformance import CHECKS, FEATURES, run_checks
 from videopred.models.core import READ_TRACES
-from videopred.models.own import own_class
+from videopred.models.own import in_evaluation, own_class
 from videopred.models.presets import PRESETS
 from videopred.models.settings import OwnConfig, PredictorConfig
 from videopred.rendering import FIGURES, ROWS
@@ -313,6 +314,19 @@ def test_a_first_state_that_is_not_of_tensors_is_named(place, state, kind):
         layer.step(torch.rand(3, 5), layer.initial_state(3))
     found = run_checks(lambda: Layer("stateful:Leaky", FEATURES).core)
     assert found["shapes"] == f"the first state must be of tensors alone, got {kind}"
+
+
+def test_the_generator_may_be_among_keywords_of_any_name(place):
+    (place / "unnamed.py").write_text(MINE.replace("*, generator=None", "**chance"))
+    assert "**chance" in (place / "unnamed.py").read_text()
+    assert Layer("unnamed:Leaky", 5, units=6).initial_state(3).shape == (3, 6)
+
+
+def test_what_is_in_evaluation_before_a_trial_is_so_afterwards():
+    model = nn.Sequential(nn.Dropout(), nn.BatchNorm1d(3).eval())
+    with in_evaluation(model):
+        assert not any(part.training for part in model.modules())
+    assert [part.training for part in model.modules()] == [True, True, False]
 
 
 def test_a_step_of_a_layer_that_gives_two_values_is_named(place):
