@@ -184,7 +184,7 @@ WRONG = [
     (frames((1, 10**12)), {}, "SOURCE must hold every frame from 1 to 1000000000000, got none of number 2 in "),
     (frames((1, "02", "2")), {}, "SOURCE must hold one film in a folder, and each number once, got f2.png beside"),
     (several(frames(), frames(name="g{}.png")), {}, "SOURCE must hold one film in a folder, and each number once"),
-    (several(frames(), frames((4, 5), name="g{}.png")), {}, "SOURCE must hold one film in a folder, and each number"),
+    (several(frames(), frames((4, 5), name="g{}.png")), {}, "and each number once, got g4.png beside f1.png in "),
     (frames(("a", "b")), {}, "SOURCE must hold frames with numbers at the end of their names, got "),
     (frames((1,)), {}, "SOURCE must hold clips of two frames or more, got 1 in "),
     (several(frames(), frames((4,), size=(H, 7))), {}, "hold frames of one size and kind, got 8 x 7 x 1 uint8 in "),
