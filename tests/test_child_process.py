@@ -44,13 +44,15 @@ def test_what_a_child_says_last_is_its_answer():
 
 def test_a_child_has_what_its_parent_has_and_what_it_is_given(monkeypatch):
     monkeypatch.setenv("HAD", "1")
-    assert child_process.answer("import os; print(os.environ['HAD'], os.environ['GIVEN'])", {"GIVEN": "2"}) == "1 2"
+    monkeypatch.setenv("CHANGED", "3")
+    look = "import os; print(*(os.environ[name] for name in ('HAD', 'GIVEN', 'CHANGED')))"
+    assert child_process.answer(look, {"GIVEN": "2", "CHANGED": "4"}) == "1 2 4"
 
 
 @pytest.mark.parametrize(
     ("statement", "got"),
     [
-        ("raise MemoryError('no room')", r"one that ended with status 1 \(MemoryError: no room\)"),
+        ("print(3); raise MemoryError('no room')", r"one that ended with status 1 \(MemoryError: no room\)"),
         ("import os; os.kill(os.getpid(), 9)", r"one that ended with status -9 \(nothing said\)"),
         ("pass", r"one that ended with status 0 \(nothing said\)"),
     ],
