@@ -127,9 +127,11 @@ def test_absent_balls_have_no_momentum():
 
 
 def test_overlaps_by_hand():
-    """Discs of radius 2 at distances 4, 3.5, 3, 2.5, …: more than 1 px deep from the fourth step on."""
+    """Discs of radius 2 at distances 4, 3.5, 3, 2.5, …: over 1 px deep from the fourth step on. Or of 2 and 2.5."""
     true = flight([[15, 15], [19.5, 15], [40, 28]], [[0, 0], [-0.5, 0], [0, 0]], [1, 1, 1])
     assert score("overlaps", as_predicted(true), true) == pytest.approx([0, 0, 0, 1 / 3, 1 / 3])
+    larger = replace(true, radius=torch.tensor([[2, 2.5, 2]]).double())
+    assert score("overlaps", as_predicted(larger), larger) == pytest.approx([0, 0, 1 / 3, 1 / 3, 1 / 3])
     one = replace(true, positions=true.positions[:, :, :1], radius=true.radius[:, :1], mass=true.mass[:, :1])
     assert score("overlaps", as_predicted(one), one).isnan().all()
 
