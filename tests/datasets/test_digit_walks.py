@@ -286,5 +286,7 @@ def test_the_preset_srivastava_is_as_openstl_expects():
     assert (recipe.frames, recipe.height, recipe.width, recipe.digit_size) == (20, 64, 64, 28)
     assert recipe.speed == pytest.approx(0.1 * (64 - 28))
     assert (recipe.context, recipe.horizon, recipe.overlap) == (10, 10, "max")
-    assert small("srivastava", frames=7).context + small("srivastava", frames=7).horizon <= 7
+    given_and_imagined = {7: (3, 4), 19: (9, 10), 29: (10, 10)}
+    for frames, expected in given_and_imagined.items():
+        assert (small("srivastava", frames=frames).context, small("srivastava", frames=frames).horizon) == expected
     assert recipe.classes("train") == recipe.classes("test") == ALL
