@@ -140,6 +140,9 @@ def test_the_least_that_messages_name_is_allowed():
     assert BallsConfig(radii=(0.1105,), masses=(1.0,)).radii == (0.1105,)
     assert SwitchingConfig(radius=0.1105).radius == 0.1105
     assert len(BallsConfig(fixed=((4.5, 5.0), (6.1, 5.0))).fixed) == 2
+    assert [BallsConfig(curtain=(rows, columns)).has_curtain for rows, columns in ((64, 63), (63, 64), (0, 64))] == [
+        True, True, False
+    ]  # fmt: skip
     with pytest.raises(ValueError, match=r"--fixed must lie within the walls: x from 0\.8 to 15\.8667, y from"):
         BallsConfig(height=48, width=80, fixed=((15.87, 5.0),))
     assert len(BallsConfig(height=48, width=80, fixed=((15.8667, 5.0),)).fixed) == 1
