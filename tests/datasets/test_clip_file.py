@@ -16,7 +16,7 @@ from small_worlds import SMALL, small
 from tiny_runs import no_more_files_than
 
 from videopred import check
-from videopred.datasets import make_world
+from videopred.datasets import description, make_world
 from videopred.datasets.clip import clip_seed
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.description import describe
@@ -200,6 +200,14 @@ def test_a_description_counts_what_is_there(path):
     assert facts["recipe"]["balls"] == [2, 6]
     assert {"groups", "positions", "objects/mass"} <= set(facts["truth"])
     assert not facts.keys() & {"imported", "unknown"}
+
+
+def test_a_description_says_of_all_clips_of_each_part_how_long_they_can_be_predicted(path, monkeypatch):
+    grown = {("train", N): 4, ("test", 5): 7}
+    monkeypatch.setattr(description, "error_growth", lambda file, *words: grown[words])
+    monkeypatch.setattr(description, "frames_predictable", lambda growth: growth)
+    parts = describe(ClipFile(path))["parts"]
+    assert {name: facts["frames_predictable"] for name, facts in parts.items()} == {"train": 4, "test": 7}
 
 
 def test_a_missing_file_names_the_command_that_makes_it(tmp_path):
