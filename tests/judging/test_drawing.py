@@ -51,8 +51,9 @@ def test_a_view_is_of_its_own_clip(place, part):
         assert view.context == 3
         np.testing.assert_array_equal(view.truth, file.read_frames(part, clip, clip + 1)[0, :8])
         np.testing.assert_array_equal(view.masks, file.read(part, "groups", clip, clip + 1)[0, :8])
-        positions = file.read(part, "positions", clip, clip + 1)[0, :8]
-        np.testing.assert_array_equal(view.truths["positions"], positions)
+        assert set(view.truths) == {"positions", "visibility/fraction"}
+        for name, known in view.truths.items():
+            np.testing.assert_array_equal(known, file.read(part, name, clip, clip + 1)[0, :8])
         assert view.map_shape == predictor.encoder.map_shape
         assert (view.changed, dict(view.changed_trace)) == (None, {})
         (alone,) = views_of(predictor, file, part, [clip], 3, 5, Intervention())
