@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +26,9 @@ from videopred.bench.scores import table as scores_table
 from videopred.bench.timing import PairedTimes, shares
 from videopred.bench.train import bench_train
 from videopred.command_lines import evaluate_words
+from videopred.datasets.painting import paint_soft
+from videopred.datasets.physics import Box, State
+from videopred.datasets.stepping import step_sutskever
 from videopred.eval.settings import Protocol
 from videopred.models import build, build_core
 from videopred.models.elu import ELU
@@ -64,6 +69,19 @@ def test_plain_balls_are_discs_in_a_box_that_move():
     area = sum(np.pi * (5 * r) ** 2 for r in radii)
     assert np.median(lit) == pytest.approx(area, rel=0.05)
     assert (np.abs(np.diff(film, axis=0)).sum((1, 2)) > 1).all()
+
+
+def test_plain_balls_move_as_ours_by_the_same_law():
+    radii, masses = np.array([0.8, 1.0, 1.2]), np.array([1.0, 6.0, 2.0])
+    place = np.array([[2.5, 3.0], [5.0, 7.5], [8.0, 2.0]])
+    velocity = 1.5 * np.array([[2, 4], [-1, -2], [-6, 6]]) / np.sqrt(97)
+    chance: Any = SimpleNamespace(standard_normal=lambda size: 3 * velocity, random=lambda size: (place - 2) / 8)
+    film = plain_balls(43, 50, radii.tolist(), masses.tolist(), 1.5, chance)
+    state = State(*(values[None] for values in (5 * place, 5 * velocity, 5 * radii, masses)))  # 5 px per unit
+    motion = step_sutskever(state, Box(50, 50), 43)
+    assert set(np.sign(motion.contacts[0]["second"])) >= {-1, 1}, "with walls and with balls"
+    ours = paint_soft(motion.positions[0], 5 * radii, np.full((3, 1), 255, np.uint8), "sutskever", 50, 50)
+    np.testing.assert_allclose(film, ours[..., 0] / 255, rtol=0, atol=0.501 / 255)
 
 
 def test_plain_digits_are_inside_and_named_by_their_masks():
