@@ -122,7 +122,8 @@ def test_something_covers_objects_of_which_less_than_nine_tenths_are_seen(seen, 
     file = world(BallsConfig(frames=24, height=40, width=56, balls=(1,), radii=(1.5,), masses=(1.0,)))
     batch = Batch(file, "test", 0, read_film(file, "test", 0, 3)[:, :7], given=6)
     true = true_objects(batch)
-    true = replace(true, visibility=torch.full_like(true.visibility, seen))
+    true = replace(true, visibility=torch.ones_like(true.visibility))
+    true.visibility[:, 1] = seen  # which was seen whole before
     place = true.positions[:, 1, 0]
     right = torch.arange(56) + 0.5 > place[:, :1]
     film = batch.truth.masked_fill(right[:, None, None, None], 0)
@@ -213,7 +214,12 @@ def test_objects_that_are_not_lit_alone_are_noted(tmp_path, low, high, note):
     scores = judge_rows({"model": the_truth}, ClipFile(theirs.path), asked)
     assert (scores.mean("model", "position") < 0.2) == (note is None)
     assert len(scores.notes) == (note is not None)
-    assert note is None or re.match(rf"{theirs.path}: {note} of the others are lit in the first", scores.notes[0])
+    told = rf"{theirs.path}: {note} of the others are lit in the first 5 clips;"
+    assert note is None or re.match(told, scores.notes[0])
+
+
+def test_one_channel_that_is_lit_is_enough():
+    assert scores_of(RECIPE.model_copy(update={"colors": "palette"}), ("position",)).notes == ()
 
 
 def test_places_that_seem_half_a_pixel_off_are_scored_as_they_are_and_that_is_noted(tmp_path):
