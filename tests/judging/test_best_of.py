@@ -39,7 +39,7 @@ def film(truth: Tensor, clips: range, sample: int) -> Tensor:
 
 def scores_of(file: RecipeClips, samples: int = SAMPLES, metrics: tuple[str, ...] = ("mae", "f1")) -> Scores:
     def predict_batch(batch: Batch, sample: int) -> Tensor:
-        return film(batch.truth, batch.clips, sample)
+        return film(batch.truth, batch.clips, sample % SAMPLES)
 
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=metrics, samples=samples)
     return judge_rows({"mine": predict_batch}, file, asked, batch_size=3)
@@ -51,6 +51,10 @@ def test_the_best_of_the_first_n_by_hand(file):
     assert list(found["mine"]["mae"]) == [1, 2, 5, 10, 12]
     for count, value in found["mine"]["mae"].items():
         assert value == pytest.approx(OFF[:, :count].min(1).mean(), rel=1e-6)
+
+
+def test_how_the_best_grows_is_told_of_round_numbers_of_samples(file):
+    assert list(scores_of(file, 101, ("mae",)).best_of["mine"]["mae"]) == [1, 2, 5, 10, 20, 50, 100, 101]
 
 
 def test_of_a_metric_that_is_better_when_higher_the_best_is_the_highest(file):
