@@ -134,6 +134,13 @@ def test_what_all_modules_choose_together_may_tell_what_none_tells_alone(tmp_pat
     assert (told["nmi"], told["purity"], told["modules"]) == (pytest.approx(2 / 3, abs=1e-3), 1, [0, 0])
 
 
+def test_what_has_more_than_50_values_is_a_number(tmp_path):
+    clip = np.arange(102)
+    known = {"labels/kind": clip // 2 % 50, "labels/number": clip // 2}
+    report = probe_trace(kept(tmp_path / "t.npz", known, np.zeros((102, STEPS, 2, D))))
+    assert [name for name in report if name.startswith("labels/")] == ["labels/kind"]
+
+
 def test_choices_at_random_tell_as_much_as_by_chance(tmp_path):
     """Six modules with four choices each: most combinations come only once or twice, so that they look pure."""
     chance = np.random.default_rng(0)
@@ -155,6 +162,15 @@ def test_choices_that_only_tell_clips_apart_tell_as_much_as_by_chance(tmp_path):
     told = probe_trace(path)["schema"]["labels/kind"]
     assert (told["purity"], told["purity_by_chance"]) == (1, 1)
     assert told["nmi_by_chance"] == told["nmi"]
+
+
+def test_purity_by_chance_is_a_mean_over_orders(tmp_path):
+    """Of three clips, one order in three is the true one, and two clips of three are pure in the others."""
+    label = np.array([0, 0, 1])
+    schema = np.repeat(label[:, None, None], STEPS, axis=1)
+    states = np.zeros((3, STEPS, 1, D))
+    told = probe_trace(kept(tmp_path / "t.npz", {"labels/kind": label}, states, schema=schema))["schema"]["labels/kind"]
+    assert told["purity_by_chance"] == pytest.approx((1 + 2 * 2 / 3) / 3, abs=0.1)
 
 
 @pytest.mark.parametrize("films", [1, 3])
