@@ -41,6 +41,12 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, ...], dict[str, Any]]] = 
     "brims, above": ("brims", {"active": (2, 2)}, (6,), {"modules": (4, 2)}),
     "brims, slots, below": ("brims", {"per_module_slots": True}, (3,), {"modules": (3, 3)}),
     "brims, slots, above": ("brims", {"per_module_slots": True, "active": (2, 2)}, (4,), {"modules": (4, 2)}),
+    "brims, slots, between": (
+        "brims",
+        {"per_module_slots": True, "modules": (4, 4, 4), "active": (2, 3, 4), "units": (6, 9, 5)},
+        (6,),
+        {"modules": (4, 3, 4)},
+    ),
     "brims, evenly": (
         "brims",
         {"per_module_slots": True, "input_attention": False, "active": (4, 3)},
