@@ -85,6 +85,12 @@ def test_a_state_of_another_core(name):
             unroll(core, slots(), state)
 
 
+def test_a_state_of_several_batches():
+    core, message = make("lstm"), r"with the shapes \(3, 13\), \(3, 13\), got \(2, 13\), \(4, 13\); carry on"
+    with pytest.raises(ValueError, match=f"^state must be one of LSTM, {message}"):
+        unroll(core, slots(), (core.initial_state(2)[0], core.initial_state(4)[1]))
+
+
 def outline(state):
     """The shapes of a state, each in its place."""
     return tree.tree_map(lambda leaf: leaf.shape, state)
@@ -137,6 +143,11 @@ def test_a_state_may_grow_along_an_axis_that_was_empty():
     assert unroll(Growing(), torch.ones(3, 1, 1, 2), first.state).output.tolist() == [[[[5, 5]]]] * 3
     with pytest.raises(ValueError, match=r"with the shapes \(3, 1\), \(3, 0, 2\), got \(3, 1\), \(3, 4, 3\)"):
         unroll(Growing(), torch.ones(3, 1, 1, 2), (first.state[0], torch.zeros(3, 4, 3)))
+
+
+def test_a_core_without_parameters_takes_a_state_of_any_precision():
+    state = tree.tree_map(torch.Tensor.double, unroll(Growing(), torch.ones(3, 4, 1, 2)).state)
+    assert unroll(Growing(), torch.ones(3, 1, 1, 2), state).output.tolist() == [[[[5, 5]]]] * 3
 
 
 def test_looking_at_a_state_takes_nothing_from_the_chance_of_others():
