@@ -12,7 +12,7 @@ import pytest
 from small_worlds import small
 
 from videopred.check import FaultyFileError
-from videopred.datasets import DATASETS, make_world, open_dataset
+from videopred.datasets import DATASETS, make_world, open_dataset, verification
 from videopred.datasets.description import describe
 from videopred.datasets.generation import generate
 from videopred.datasets.verification import Verdict, verify
@@ -33,8 +33,10 @@ def sound(request, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def mine(sound, tmp_path) -> Path:
-    """A copy of it to break."""
+def mine(sound, tmp_path, monkeypatch) -> Path:
+    """A copy of it to break, which is looked at in blocks of a few clips."""
+    monkeypatch.setattr(verification, "_ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(verification, "_CLIPS_AT_ONCE", 2)
     copy = shutil.copytree if sound.is_dir() else shutil.copy
     return Path(copy(sound, tmp_path / sound.name))
 
