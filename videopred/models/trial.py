@@ -39,18 +39,20 @@ def try_out(predictor: Predictor) -> None:
     others = {str(weight.dtype) for weight in predictor.parameters() if weight.is_floating_point()} - {str(film.dtype)}
     fix = "convert them by .float(), as is done where a run is loaded"
     check.require_kind(not others, "model", f"have weights of {film.dtype} alone", ", ".join(others), fix)
-    undisturbed = torch.autocast(film.device.type, enabled=False), torch.random.fork_rng(devices=())
-    with in_evaluation(predictor), undisturbed[0], undisturbed[1]:
+    painter = next((part for part in (config.decoder, config.codec) if isinstance(part, OwnPart)), None)
+    with (
+        in_evaluation(predictor),
+        torch.autocast(film.device.type, enabled=False),
+        torch.random.fork_rng(devices=()),
+    ):
         with torch.no_grad():
             if isinstance(config.codec, OwnCodecConfig):
                 _try_codec(config.codec, config, core, film_shape)
             outputs = predictor.observe(film).output
-            _check_precision(f"core {type(core).__name__}", "an output", outputs)
+            _check_precision(f"core {type(core).__name__}", "an output", outputs, film)
             predictor.paint(outputs)
-        for own in (config.decoder, config.codec):
-            if isinstance(own, OwnPart):
-                _try_decoder(f"{own.part()} {own.source}", predictor.decoder, core, film_shape)
-                break
+        if painter is not None:
+            _try_decoder(f"{painter.part()} {painter.source}", predictor.decoder, core, film_shape)
     odd = not_finite(predictor.state_dict())
     fix = "draw finite parameters, register such a buffer, as of a mask, with persistent=False, and save no extra state"
     check.require(not odd, "model", "save tensors of finite numbers alone", ", ".join(odd), fix)
@@ -108,7 +110,7 @@ def _try_decoder(argument: str, decoder: Any, core: Any, film_shape: tuple[int, 
     logits, trace = done
     must, fix = "leave what it is given as it is", "copy it before it is changed in place"
     check.require(torch.equal(given, outputs), argument, must, "a change", fix)
-    _check_precision(argument, "logits", logits)
+    _check_precision(argument, "logits", logits, outputs)
     flows = logits.requires_grad and torch.autograd.grad(logits.sum(), outputs, allow_unused=True)[0] is not None
     must, fix = "make logits that depend on what it is given", "leave out detach, no_grad and the like"
     check.require(flows, argument, must, "others, from which the core cannot learn", fix)
@@ -133,10 +135,10 @@ def _try_decoder(argument: str, decoder: Any, core: Any, film_shape: tuple[int, 
         check.require(bool(lowest >= 0 and highest <= 1), argument, "trace masks in [0, 1]", got, fix)
 
 
-def _check_precision(argument: str, what: str, given: Tensor) -> None:
+def _check_precision(argument: str, what: str, found: Tensor, given: Tensor) -> None:
     fix = "convert what it computes with, such as buffers made from NumPy's numbers, by .float()"
-    fits = given.dtype == torch.float32
-    check.require_kind(fits, argument, f"return {what} of torch.float32, as its parameters are", given.dtype, fix)
+    must = f"return {what} of {given.dtype}, as its parameters are"
+    check.require_kind(found.dtype == given.dtype, argument, must, found.dtype, fix)
 
 
 def _may_be_logits(logits: Tensor) -> bool:
