@@ -2,7 +2,10 @@
 
 import json
 import sys
+from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from command_line import run
@@ -12,6 +15,7 @@ from videopred.checkpoint import load_run
 from videopred.export.own_training import save_model
 from videopred.models import build
 from videopred.models.settings import OwnConfig, PredictorConfig
+from videopred.own_code import code_record
 from videopred.weights import read_header
 
 CORE = """
@@ -93,6 +97,30 @@ def test_code_that_moved_is_not_told_as_changed(data, capsys):
     rewrite("renamed", CORE)
     rewrite("sums", "from renamed import Sum")
     assert not told(f"evaluate run {data} --metrics mse", capsys)
+
+
+MADE = """
+from functools import partial
+
+from renamed import grown
+
+
+def _power(logits, truth, exponent):
+    return (logits - truth).abs() ** exponent
+
+
+far = partial(_power, exponent=2)
+Sum = grown(5)
+"""
+
+
+def test_what_another_module_helped_to_make_is_of_the_module_that_is_named(data):
+    rewrite("renamed", f"def grown(units):\n{indent(CORE, '    ')}\n    return Sum\n")
+    rewrite("sums", MADE)
+    import_module("sums")
+    assert code_record(["sums:far", "sums:Sum"])["code"] == dict.fromkeys(
+        ("sums:far", "sums:Sum"), sha256(MADE.encode()).hexdigest()
+    )
 
 
 @pytest.mark.parametrize("record", [{}, {"code": {}}, {"code": {"others:Sum": "ab12"}}, None])

@@ -42,6 +42,9 @@ def _file_of(address: str) -> Path | None:
     """The file in which what is at an address is defined: another than the address says, if it is imported there."""
     module, _, name = address.partition(":")
     named = sys.modules.get(module)
-    defined = sys.modules.get(getattr(getattr(named, name, None), "__module__", None) or "", named)
+    found = getattr(named, name, None)
+    defined = sys.modules.get(getattr(found, "__module__", None) or "", named)
+    if getattr(defined, getattr(found, "__name__", ""), None) is not found:  # a partial, or what another module made
+        defined = named
     file = getattr(defined, "__file__", None)
     return Path(file) if file and getattr(defined, "__name__", "") != "__main__" else None
