@@ -10,6 +10,7 @@ from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.trial import try_out
 from videopred.training.folder import RunFolder
+from videopred.training.processes import is_first
 
 
 def first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Predictor:
@@ -30,10 +31,12 @@ def first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Predi
     if config.init_from is not None:
         source = check_path.run_folder(Path(config.init_from), "--init-from")
         with check.named({"RUN": "--init-from"}):
-            theirs, weights = read_run(folder.whereabouts(source) if folder else source)
+            there = folder.whereabouts(source) if folder else source
+            theirs, weights = read_run(there)
         _check_same_model(config, theirs)
         take_weights(predictor, weights, config.init_from)
-        say_code_changed(theirs.model, source)
+        if is_first():
+            say_code_changed(theirs.model, there)
     return predictor
 
 
