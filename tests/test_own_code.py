@@ -123,6 +123,16 @@ def test_what_another_module_helped_to_make_is_of_the_module_that_is_named(data)
     )
 
 
+def test_a_file_that_is_edited_while_a_program_runs_does_not_change_what_it_has_imported(data, capsys):
+    import_module("sums")
+    before = code_record(["sums:Sum"])
+    Path("sums.py").write_text(CORE.replace("0.5", "0.75"))
+    assert code_record(["sums:Sum"]) == before
+    rewrite("sums", CORE.replace("0.5", "0.75"))
+    import_module("sums")
+    assert code_record(["sums:Sum"]) != before
+
+
 @pytest.mark.parametrize("record", [{}, {"code": {}}, {"code": {"others:Sum": "ab12"}}, None])
 def test_a_record_that_does_not_tell_is_no_reason(data, capsys, record):
     assert run(f"train {data} --core sums:Sum {LEARNING} --out run") == 0

@@ -12,6 +12,10 @@ from typing import Any
 
 from videopred.printable import printable
 
+_MARKED: dict[str, tuple[Any, str]] = {}
+"""Address -> what is imported from there, and its mark: who edits a file during a sweep in one process does not change
+what is imported."""
+
 
 def code_record(addresses: Iterable[str]) -> dict[str, Any]:
     """What the record of a run tells of code at addresses, `module:name`; nothing if there is none."""
@@ -24,22 +28,26 @@ def say_changed_code(addresses: Iterable[str], record: Mapping[str, Any], run: P
     learned_by = record.get("code", {})
     for address, mark in _marks(addresses).items():
         if learned_by.get(address, mark) != mark:
-            told = f"{_file_of(address)}, with {address}, has changed since {run} learned; results may be others"
+            told = f"{_found(address)[1]}, with {address}, has changed since {run} learned; results may be others"
             print(f"videopred: {printable(told)}", file=sys.stderr)
 
 
 def _marks(addresses: Iterable[str]) -> dict[str, str]:
-    """Address -> mark of the file in which that is defined."""
+    """Address -> mark of the file in which that is defined, as it was when first asked for what is imported."""
     marks = {}
     for address in addresses:
+        found, file = _found(address)
         with suppress(OSError):  # the file is gone: nothing can be told
-            if file := _file_of(address):
-                marks[address] = sha256(file.read_bytes()).hexdigest()
+            if file and (address not in _MARKED or _MARKED[address][0] is not found):
+                _MARKED[address] = found, sha256(file.read_bytes()).hexdigest()
+            if file:
+                marks[address] = _MARKED[address][1]
     return marks
 
 
-def _file_of(address: str) -> Path | None:
-    """The file in which what is at an address is defined: another than the address says, if it is imported there."""
+def _found(address: str) -> tuple[Any, Path | None]:
+    """What is at an address, and the file in which it is defined: another than the address says, if it is imported
+    there."""
     module, _, name = address.partition(":")
     named = sys.modules.get(module)
     found = getattr(named, name, None)
@@ -47,4 +55,4 @@ def _file_of(address: str) -> Path | None:
     if getattr(defined, getattr(found, "__name__", ""), None) is not found:  # a partial, or what another module made
         defined = named
     file = getattr(defined, "__file__", None)
-    return Path(file) if file and getattr(defined, "__name__", "") != "__main__" else None
+    return found, Path(file) if file and getattr(defined, "__name__", "") != "__main__" else None
