@@ -202,7 +202,7 @@ def say_code_changed(model: PredictorConfig, run: Path) -> None:
     """Say on stderr which files of parts of one's own have changed since a run, or what was exported of it, learned."""
     sources = [part.source for part in model.own_parts]
     if sources:
-        with suppress(check.FaultyFileError):  # a damaged record tells nothing of the past
+        with suppress(check.FaultyFileError, OSError):  # a damaged record, or a closed one, tells nothing of the past
             say_changed_code(sources, read_header(run)[1] if run.is_file() else read_record(run), run)
 
 
