@@ -92,6 +92,15 @@ def test_a_resume_tells_of_a_changed_loss_too_and_notes_by_what_it_goes_on(data,
     assert not told(f"evaluate run {data} --metrics mse", capsys), "which needs no loss"
 
 
+def test_ends_of_lines_are_no_change(data):
+    import_module("sums")
+    before = code_record(["sums:Sum"])
+    sys.modules.pop("sums")
+    Path("sums.py").write_bytes(CORE.replace("\n", "\r\n").encode())
+    import_module("sums")
+    assert code_record(["sums:Sum"]) == before
+
+
 def test_code_that_moved_is_not_told_as_changed(data, capsys):
     assert run(f"train {data} --core sums:Sum {LEARNING} --out run") == 0
     rewrite("renamed", CORE)

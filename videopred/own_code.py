@@ -39,7 +39,8 @@ def _marks(addresses: Iterable[str]) -> dict[str, str]:
         found, file = _found(address)
         with suppress(OSError):  # the file is gone: nothing can be told
             if file and (address not in _MARKED or _MARKED[address][0] is not found):
-                _MARKED[address] = found, sha256(file.read_bytes()).hexdigest()
+                lines = file.read_bytes().replace(b"\r\n", b"\n")  # as git writes them on Windows
+                _MARKED[address] = found, sha256(lines).hexdigest()
             if file:
                 marks[address] = _MARKED[address][1]
     return marks
