@@ -101,6 +101,28 @@ def test_ends_of_lines_are_no_change(data):
     assert code_record(["sums:Sum"]) == before
 
 
+def test_a_file_is_told_once_whatever_is_in_it(data, capsys):
+    words = f"train {data} --core sums:Sum --loss sums:far {LEARNING} --time-limit 0s --out run"
+    assert run(words) == 130
+    rewrite("sums", CORE.replace("0.5", "0.75"))
+    resumed = told("train --resume run --time-limit 1h --device cpu", capsys)
+    assert resumed.count("\n") == 1
+    assert "with sums:Sum and sums:far, has changed since run learned" in resumed
+
+
+def test_a_run_that_had_learned_nothing_is_resumed_by_the_code_as_it_is(data, capsys):
+    words = f"train {data} --core sums:Sum {LEARNING} --time-limit 0s --out run"
+    assert run(words) == 130
+    for path in Path("run/checkpoints").iterdir():
+        path.unlink()
+    record = json.loads(Path("run/run.json").read_text())
+    kept = {name: value for name, value in record.items() if name not in ("saved", "updates")}
+    Path("run/run.json").write_text(json.dumps(kept | {"state": "running"}))
+    rewrite("sums", CORE.replace("0.5", "0.75"))
+    assert not told("train --resume run --time-limit 1h --device cpu", capsys)
+    assert not told(f"evaluate run {data} --metrics mse", capsys)
+
+
 def test_code_that_moved_is_not_told_as_changed(data, capsys):
     assert run(f"train {data} --core sums:Sum {LEARNING} --out run") == 0
     rewrite("renamed", CORE)

@@ -4,6 +4,7 @@ Light. Only what is imported already is looked at, and not what a program or not
 """
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -25,11 +26,13 @@ def code_record(addresses: Iterable[str]) -> dict[str, Any]:
 
 def say_changed_code(addresses: Iterable[str], record: Mapping[str, Any], run: Path) -> None:
     """Say on stderr which files differ from those that the record of a run tells of."""
-    learned_by = record.get("code", {})
+    learned_by, changed = record.get("code", {}), defaultdict(list)
     for address, mark in _marks(addresses).items():
         if learned_by.get(address, mark) != mark:
-            told = f"{_found(address)[1]}, with {address}, has changed since {run} learned; results may be others"
-            print(f"videopred: {printable(told)}", file=sys.stderr)
+            changed[_found(address)[1]].append(address)
+    for file, there in changed.items():
+        told = f"{file}, with {' and '.join(there)}, has changed since {run} learned; results may be others"
+        print(f"videopred: {printable(told)}", file=sys.stderr)
 
 
 def _marks(addresses: Iterable[str]) -> dict[str, str]:
@@ -37,12 +40,13 @@ def _marks(addresses: Iterable[str]) -> dict[str, str]:
     marks = {}
     for address in addresses:
         found, file = _found(address)
+        if file is None:
+            continue
         with suppress(OSError):  # the file is gone: nothing can be told
-            if file and (address not in _MARKED or _MARKED[address][0] is not found):
+            if address not in _MARKED or _MARKED[address][0] is not found:
                 lines = file.read_bytes().replace(b"\r\n", b"\n")  # as git writes them on Windows
                 _MARKED[address] = found, sha256(lines).hexdigest()
-            if file:
-                marks[address] = _MARKED[address][1]
+            marks[address] = _MARKED[address][1]
     return marks
 
 

@@ -88,7 +88,7 @@ KEPT = nn.Conv2d(3, 5, 8, stride=8)
         (
             "return [nn.ConvT",
             "return 3 and [len, nn.ConvT",
-            r"grow must list torch modules, got <built-in function len>; write e\.g\. nn\.ReLU\(\) ",
+            r"must list torch modules in grow, got <built-in function len>; write e\.g\. nn\.ReLU\(\) ",
         ),
         (
             "8, stride=8), nn.ReLU",

@@ -1,5 +1,8 @@
 """Codecs and decoders from elsewhere, by MODULE:CLASS: those of docs/adding.md, in commands and models."""
 
+import copy
+import sys
+
 import pytest
 import torch
 from command_line import run
@@ -55,6 +58,15 @@ def test_they_are_resumed_and_take_the_place_of_an_experiments(parts):
     assert load_run(parts / "of-mine").config.codec.settings["channels"] == 6
 
 
+def test_they_are_tried_again_where_a_run_goes_on(parts, capsys):
+    words = f"--decoder {DECODER} --codec.channels 2 3 {SMALL} {LEARNING} --time-limit 0s --out run"
+    assert run(f"train {tiny_data(parts)} {words}") == 130
+    (parts / "myparts.py").write_text(PARTS.replace("sum(1)), {}", "sum(1)).sigmoid(), {}"))
+    del sys.modules["myparts"]
+    assert run("train --resume run --time-limit 1h --device cpu") == 2
+    assert "decoder myparts:Summed must make logits, got numbers from 0." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("decoder", [*DECODERS, DECODER])
 def test_every_decoder_makes_frames_with_a_codec_of_ones_own(parts, decoder):
     chosen = OwnDecoderConfig(source=DECODER) if decoder == DECODER else DECODERS[decoder][0]()
@@ -104,6 +116,27 @@ def test_what_a_decoder_traces_is_told_with_clips_and_steps(place):
 def test_a_codec_may_list_its_layers_in_any_way(place, kind):
     layers = "[nn.Conv2d(self.colors, self.shrunk_shape[0], 8, stride=8), nn.ReLU()]"
     seen(place, "codec", (f"return {layers}", f"return {kind}{layers})"))
+
+
+@pytest.mark.parametrize("slots", ["", '    __slots__ = ("colors", "shrunk_shape", "start_shape", "embedding")\n'])
+def test_a_codec_may_refuse_what_its_class_does_not_set(place, slots):
+    """As a frozen dataclass does."""
+    words = f"{slots}\n    def __setattr__(self, name, value):\n        if name in ('shrink', 'grow'):\n"
+    words += "            raise AttributeError(name)\n        object.__setattr__(self, name, value)\n\n"
+    model = seen(place, "codec", ("    settings = PatchSettings", f"{words}    settings = PatchSettings"))
+    assert len(model.encoder.layers) > 2
+
+
+def test_a_decoder_may_call_a_codec_by_keywords_and_keep_it(place):
+    kept = ("super().__init__()\n", "super().__init__()\n        self.codec = codec\n")
+    named = ("codec.grow(film_shape[0])", "codec.grow(outputs=film_shape[0])")
+    model = seen(place, "decoder", ("codec.expand(core.units)", "codec.expand(features=core.units)"), named, kept)
+    assert len(copy.deepcopy(model).decoder.codec.shrink()) == 2
+
+
+def test_a_decoder_may_fit_what_its_core_keeps_above_0(place):
+    """Other numbers, with which it is tried, make NaN of its logarithm."""
+    seen(place, "decoder", ("outputs.sum(1)", "outputs.log().sum(1)"))
 
 
 def test_frozen_layers_may_be_shared(place):

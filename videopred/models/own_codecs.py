@@ -4,7 +4,7 @@ A codec is built from the shape of frames (C, H, W), and is what `videopred.mode
 the codec, the core and the shape of frames, and is what `videopred.models.decoder` says.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -30,22 +30,39 @@ def build_own_codec(config: OwnCodecConfig, film_shape: tuple[int, int, int]) ->
         check.require(fits, argument, f"have a {name}, a tuple of channels, rows and columns", repr(value), fix)
     value, fix = getattr(codec, "embedding", None), "set it in __init__: it is the width of what embed gives"
     check.require(_is_size(value), argument, "have a whole number embedding", repr(value), fix)
-    for name in ("shrink", "embed", "expand", "grow"):
-        setattr(codec, name, _listing(f"{argument}: {name}", getattr(codec, name)))
-    return codec
+    return _Listed(codec, argument)
 
 
-def _listing(argument: str, method: Callable[..., Iterable[Any]]) -> Callable[..., list[nn.Module]]:
-    """A method whose layers are always a list, of torch modules alone."""
+class _Listed:
+    """A codec each of whose methods gives a list, of torch modules alone.
 
-    def listed(*given: int) -> list[nn.Module]:
-        layers = [*method(*given)]
+    Args:
+        codec: one of one's own.
+        argument: what messages call it.
+    """
+
+    def __init__(self, codec: Any, argument: str):
+        self.codec, self.argument = codec, argument
+        self.shrunk_shape, self.start_shape, self.embedding = codec.shrunk_shape, codec.start_shape, codec.embedding
+
+    def shrink(self) -> list[nn.Module]:
+        return self._layers("shrink")
+
+    def embed(self) -> list[nn.Module]:
+        return self._layers("embed")
+
+    def expand(self, features: int) -> list[nn.Module]:
+        return self._layers("expand", features)
+
+    def grow(self, outputs: int) -> list[nn.Module]:
+        return self._layers("grow", outputs)
+
+    def _layers(self, method: str, *given: int) -> list[nn.Module]:
+        layers = [*getattr(self.codec, method)(*given)]
         others = [repr(layer) for layer in layers if not isinstance(layer, nn.Module)]
-        fix = "write e.g. nn.ReLU() for a function"
-        check.require_kind(not others, argument, "list torch modules", ", ".join(others), fix)
+        must, fix = f"list torch modules in {method}", "write e.g. nn.ReLU() for a function"
+        check.require_kind(not others, self.argument, must, ", ".join(others), fix)
         return layers
-
-    return listed
 
 
 def build_own_decoder(config: OwnDecoderConfig, codec: Codec, core: Any, film_shape: tuple[int, int, int]) -> Any:

@@ -144,7 +144,7 @@ def _check_precision(argument: str, what: str, found: Tensor, given: Tensor) -> 
 def _may_be_logits(logits: Tensor) -> bool:
     """Whether these are neither probabilities nor cut at 0; all may be alike, as of a layer that begins with zeros."""
     lowest, highest = logits.min(), logits.max()
-    return bool(lowest < 0 or lowest == highest or (lowest > 0 and highest > 1))
+    return not (0 <= lowest < highest and (highest <= 1 or lowest == 0))  # NaN tells nothing
 
 
 def _numbers(*shape: int) -> Tensor:

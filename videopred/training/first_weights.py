@@ -24,10 +24,7 @@ def first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Predi
         ValueError: that run has another model; the message says what differs.
     """
     torch.manual_seed(config.training.seed)
-    predictor = build(config.model, config.film_shape)
-    if config.model.own_parts:
-        try_out(predictor)
-    as_it_learns(predictor, config)
+    predictor = as_it_learns(config)
     if config.init_from is not None:
         source = check_path.run_folder(Path(config.init_from), "--init-from")
         with check.named({"RUN": "--init-from"}):
@@ -40,8 +37,15 @@ def first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Predi
     return predictor
 
 
-def as_it_learns(predictor: Predictor, config: RunConfig) -> Predictor:
-    """The predictor, in 64 bits if it learns in them: Lightning does that only after it has read weights, rounded."""
+def as_it_learns(config: RunConfig) -> Predictor:
+    """A new predictor, in 64 bits if it learns in them: Lightning does that only after it has read weights, rounded.
+
+    Raises:
+        ValueError, TypeError, FailedError: it has parts of one's own that do not do what they must; see `try_out`.
+    """
+    predictor = build(config.model, config.film_shape)
+    if config.model.own_parts:
+        try_out(predictor)
     return predictor.double() if config.training.precision == "64-true" else predictor
 
 

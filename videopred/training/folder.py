@@ -175,9 +175,11 @@ class RunFolder:
         record = {name: value for name, value in record.items() if name not in ("updates", "finished", "job")}  # past
         record |= {"data": config.data.model_dump()} if config.data else {}
         here = {name: start[name] for name in ("host", "process", "home", "job") if name in start}
-        if done:  # else it starts from scratch
+        if done:
             say_changed_code(config.own_code, record, self.path)
-        record |= code_record(config.own_code)
+            record = code_record(config.own_code) | record  # the code of the first updates stays
+        else:  # it starts from scratch
+            record |= code_record(config.own_code)
         self._write(record | {"state": "running", "device": device, "resumed": starts, "saved": done} | here)
 
     def _set_record_aside(self) -> None:

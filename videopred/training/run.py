@@ -15,7 +15,6 @@ from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_name, pick_device, seeded_devices, usual_numbers
 from videopred.interrupt import stop_if_lost
-from videopred.models import build
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.training.clips import TrainingClips, open_clips
@@ -289,7 +288,7 @@ def resume(
         start = find_start(run, config)
         # A checkpoint brings its weights; the run that the first were from may be gone.
         if start.checkpoint:
-            predictor = as_it_learns(build(config.model, config.film_shape), config)
+            predictor = as_it_learns(config)
             take_checkpoint(predictor, start.checkpoint)
         else:
             predictor = first_predictor(config, folder)
