@@ -147,10 +147,9 @@ def _part_flags(
         ValueError: an unknown name, or a flag that belongs to another.
     """
     name = flags.value_of(f"--{part}", words, name_of_part(usual))
-    if ":" in name and name != name_of_part(usual):
-        usual = OWN_PARTS[part](source=name)
-    elif name != name_of_part(usual):
-        usual = table[check.one_of(f"--{part}", name, [*table, "MODULE:CLASS"])][0]()
+    if name != name_of_part(usual):
+        own, choices = ":" in name, [*table, "MODULE:CLASS"]
+        usual = OWN_PARTS[part](source=name) if own else table[check.one_of(f"--{part}", name, choices)][0]()
     settings: Settings = settings_of(usual)
     _check_names(part, name, words, type(settings), table)
     return settings
