@@ -134,6 +134,15 @@ def test_a_decoder_may_call_a_codec_by_keywords_and_keep_it(place):
     assert len(copy.deepcopy(model).decoder.codec.shrink()) == 2
 
 
+def test_a_decoder_may_use_what_else_its_codec_has(place):
+    seen(place, "decoder", ("codec.grow(film_shape[0])", "codec.grow(codec.colors)"))
+
+
+def test_logits_that_begin_as_a_constant_and_a_little_noise_are_no_probabilities(place):
+    begin = "nn.init.normal_(self.layers[-1].weight, std=1e-3)\n        nn.init.constant_(self.layers[-1].bias, 0.5)"
+    seen(place, "decoder", ("    def forward", f"        {begin}\n\n    def forward"))
+
+
 def test_a_decoder_may_fit_what_its_core_keeps_above_0(place):
     """Other numbers, with which it is tried, make NaN of its logarithm."""
     seen(place, "decoder", ("outputs.sum(1)", "outputs.log().sum(1)"))

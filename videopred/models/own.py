@@ -7,6 +7,7 @@ a subclass of CoreSettings, CodecSettings or DecoderSettings with a default for 
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from videopred import check
@@ -134,6 +135,11 @@ def build_own(config: OwnPart, *given: Any) -> Any:
         fix = f"mend its __init__, which is given its settings, if it has any, and {_KINDS[part].given}"
         told = check.complaint(f"{part} {config.source}", "be built", error_told(error), fix)
         raise check.FailedError(told) from error
+
+
+def is_size(value: Any) -> bool:
+    """Whether it is a whole number of at least 1, of any library."""
+    return isinstance(value, Integral) and int(value) > 0
 
 
 @contextmanager

@@ -5,7 +5,6 @@ the codec, the core and the shape of frames, and is what `videopred.models.decod
 """
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any
 
 from torch import nn
@@ -14,7 +13,7 @@ from videopred import check
 from videopred.models.codec import Codec
 from videopred.models.codec_settings import OwnCodecConfig, OwnDecoderConfig
 from videopred.models.core import READ_TRACES
-from videopred.models.own import build_own
+from videopred.models.own import build_own, is_size
 
 
 def build_own_codec(config: OwnCodecConfig, film_shape: tuple[int, int, int]) -> Codec:
@@ -26,10 +25,10 @@ def build_own_codec(config: OwnCodecConfig, film_shape: tuple[int, int, int]) ->
     codec, argument = build_own(config, film_shape), f"codec {config.source}"
     for name in ("shrunk_shape", "start_shape"):
         value, fix = getattr(codec, name, None), "set it in __init__, e.g. to (64, 8, 8)"
-        fits = isinstance(value, tuple) and len(value) == 3 and all(map(_is_size, value))
+        fits = isinstance(value, tuple) and len(value) == 3 and all(map(is_size, value))
         check.require(fits, argument, f"have a {name}, a tuple of channels, rows and columns", repr(value), fix)
     value, fix = getattr(codec, "embedding", None), "set it in __init__: it is the width of what embed gives"
-    check.require(_is_size(value), argument, "have a whole number embedding", repr(value), fix)
+    check.require(is_size(value), argument, "have a whole number embedding", repr(value), fix)
     return _Listed(codec, argument)
 
 
@@ -44,6 +43,12 @@ class _Listed:
     def __init__(self, codec: Any, argument: str):
         self.codec, self.argument = codec, argument
         self.shrunk_shape, self.start_shape, self.embedding = codec.shrunk_shape, codec.start_shape, codec.embedding
+
+    def __getattr__(self, name: str) -> Any:
+        """What else it has, for a decoder that knows it."""
+        if name == "codec":  # while a copy is made
+            raise AttributeError(name)
+        return getattr(self.codec, name)
 
     def shrink(self) -> list[nn.Module]:
         return self._layers("shrink")
@@ -77,14 +82,10 @@ def build_own_decoder(config: OwnDecoderConfig, codec: Codec, core: Any, film_sh
             setattr(decoder, name, usual)
     must, fix = "have a dict of axes by name as its trace_axes", "see videopred/models/decoder.py"
     check.require(isinstance(decoder.trace_axes, Mapping), argument, must, repr(decoder.trace_axes), fix)
-    check.require(_is_size(decoder.pictures), argument, "have a whole number of pictures", decoder.pictures, fix)
+    check.require(is_size(decoder.pictures), argument, "have a whole number of pictures", decoder.pictures, fix)
     for name, axes in decoder.trace_axes.items():
         own, fix = name not in (*core.trace_axes, "states"), "choose another name"
         check.require(own, argument, "have names of its own in trace_axes", f"{name}, which a core traces", fix)
         known = READ_TRACES.get(name, axes)
         check.require(axes == known, argument, f"have the axes {known} for {name} in trace_axes", axes, "trace these")
     return decoder
-
-
-def _is_size(value: Any) -> bool:
-    return isinstance(value, Integral) and int(value) > 0

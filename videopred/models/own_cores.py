@@ -6,12 +6,11 @@ frame; a setting `reads = "strips"` beside `modules`, as many strips.
 """
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any
 
 from videopred import check
 from videopred.models.core import Core
-from videopred.models.own import build_own, own_class, settings_of
+from videopred.models.own import build_own, is_size, own_class, settings_of
 from videopred.models.settings import OwnConfig
 
 
@@ -24,8 +23,7 @@ def build_own_core(config: OwnConfig, features: int) -> Any:
     core, argument = build_own(config, features), f"core {config.source}"
     for name in ("rows", "units"):
         value, fix = getattr(core, name, None), "set it in __init__: its output is (B, rows, units)"
-        is_size = isinstance(value, Integral) and int(value) > 0
-        check.require(is_size, argument, f"have a whole number {name}", value, fix)
+        check.require(is_size(value), argument, f"have a whole number {name}", value, fix)
     for name in ("trace_axes", "state_rows"):
         if not hasattr(core, name):  # an nn.Module need not say that it traces nothing and has no modules
             setattr(core, name, getattr(Core, name))

@@ -175,11 +175,10 @@ class RunFolder:
         record = {name: value for name, value in record.items() if name not in ("updates", "finished", "job")}  # past
         record |= {"data": config.data.model_dump()} if config.data else {}
         here = {name: start[name] for name in ("host", "process", "home", "job") if name in start}
+        code = code_record(config.own_code)
         if done:
             say_changed_code(config.own_code, record, self.path)
-            record = code_record(config.own_code) | record  # the code of the first updates stays
-        else:  # it starts from scratch
-            record |= code_record(config.own_code)
+        record = code | record if done else record | code  # that of the first updates stays
         self._write(record | {"state": "running", "device": device, "resumed": starts, "saved": done} | here)
 
     def _set_record_aside(self) -> None:
