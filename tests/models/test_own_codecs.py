@@ -15,7 +15,9 @@ from videopred.checkpoint import load_run
 from videopred.experiments import read_experiment
 from videopred.export import export_run
 from videopred.models import CORES, DECODERS, build, core_config
+from videopred.models.codec_settings import MasksConfig
 from videopred.models.settings import OwnCodecConfig, OwnDecoderConfig, PredictorConfig
+from videopred.models.trial import try_out
 from videopred.rollout import roll_out
 
 
@@ -191,6 +193,16 @@ def test_modules_that_cannot_be_copied_or_are_not_drawn_yet_are_trained(parts, l
     data = tiny_data(parts)
     assert run(f"train {data} --codec myparts:Patches {SMALL} {LEARNING} --out run") == 0
     assert load_run(parts / "run").encoder.features == 128
+
+
+def test_a_codec_is_tried_as_encoder_and_decoder_use_it(place):
+    """Here it wants two stacked frames on the way in, and three colors and a mask on the way back."""
+    text = PARTS.replace("[nn.Conv2d", "[nn.Unflatten(1, (2, self.colors // 2)), nn.Flatten(1, 2), nn.Conv2d")
+    (place / "myparts.py").write_text(text.replace("return [nn.ConvT", "assert outputs == 4\n        return [nn.ConvT"))
+    core = core_config("rims", modules=3, active=2, units=4)
+    model = build(PredictorConfig(core=core, codec=CODEC, decoder=MasksConfig(), stack=2), (3, 16, 24))
+    try_out(model)
+    assert all(part.training for part in model.modules())
 
 
 def test_ours_may_be_varied(place):
