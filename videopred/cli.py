@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, NoReturn, get_args
@@ -238,7 +238,11 @@ def run(argv: list[str]) -> None:
         print(f"usage: videopred {argv[0]} COMMAND [OPTIONS]\n")
         terminal.print_rows({name: terminal.first_line(COMMANDS[name]) for name in longer})
         return
-    name, words = _command_and_its_words(argv)
+    with terminal.only_json() if "--json" in argv and {"-h", "--help"}.isdisjoint(argv) else nullcontext():
+        _run_command(*_command_and_its_words(argv))
+
+
+def _run_command(name: str, words: list[str]) -> None:
     command = COMMANDS[name]
     if name == "generate":
         preset = _first("PRESET", words, "balls4", "videopred generate balls4 --seed 1")

@@ -1,5 +1,6 @@
 """Cores from elsewhere, by MODULE:CLASS: what a class must be, and may say; and docs/cores.md, which shows one."""
 
+import json
 import re
 
 import numpy as np
@@ -154,6 +155,22 @@ def test_a_core_without_settings_that_reads_a_map(place, base):
     assert again == model.config
     assert Layer("plain:Plain", 4)(torch.rand(2, 3, 4))[0].shape == (2, 3, 6)
     assert run("check-core plain:Plain") == 0
+
+
+def test_what_own_modules_print_does_not_get_between_json(place, capsys):
+    talking = PLAIN.replace("super()", 'print("when built"); super()') + 'print("once loaded")\n'
+    (place / "plain.py").write_text(talking)
+    assert run("check-core plain:Plain --json") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)
+    assert re.search(r"^when built$", err, re.MULTILINE)
+    assert err.count("once loaded") == 1
+    assert run("check-core plain:Plain") == 0
+    out, err = capsys.readouterr()
+    assert "when built" in out
+    assert err == ""
+    assert run("check-core plain:Plain --json --help") == 0
+    assert capsys.readouterr().out.startswith("usage: ")
 
 
 def test_names_of_traces_without_axes_are_refused(place):

@@ -4,10 +4,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from videopred.command_lines import Words
 from videopred.differing import setting_told
@@ -17,6 +17,8 @@ from videopred.typed_commands import typed_command
 
 _GOES_ON = ContextVar("_GOES_ON", default=False)
 """Whether this command is run by another one, which goes on by itself."""
+_RESULTS: ContextVar[TextIO | None] = ContextVar("_RESULTS", default=None)
+"""Where JSON goes if all else that is printed goes to stderr; None: to stdout, as all else."""
 
 
 def watched() -> bool:
@@ -91,5 +93,16 @@ def going_on() -> Iterator[None]:
         _GOES_ON.reset(token)
 
 
+@contextmanager
+def only_json() -> Iterator[None]:
+    """Within it, stdout gets nothing but JSON: what the user's own modules print goes to stderr."""
+    token = _RESULTS.set(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _RESULTS.reset(token)
+
+
 def print_json(content: Mapping[str, Any]) -> None:
-    print(json_text(content), end="")
+    print(json_text(content), end="", file=_RESULTS.get())
