@@ -1,10 +1,10 @@
-"""Which rows get a star."""
+"""Which rows get a star, and how numbers are written."""
 
 import numpy as np
 import pytest
 
 from videopred.eval import make_metric
-from videopred.eval.tables import CEILING, best_rows, written
+from videopred.eval.tables import CEILING, best_rows, value_with_half, written
 from videopred.eval.text import markdown
 
 NAN = np.nan
@@ -34,6 +34,25 @@ def test_a_star_is_for_the_best_of_those_that_have_most_values_at_the_same_steps
 
 def test_what_is_nearly_0_has_no_sign():
     assert written(-1e-9, make_metric("mse")) == "0.0000"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("mse", 0.00123, "0.0012 ±0.0001"),
+        ("mse", 0.000789, "0.00079 ±0.00007"),
+        ("mse", -0.0000345, "-0.000034 ±0.000068"),
+        ("mse", 0.00000234, "0.000002 ±0.000068"),
+        ("mse", 0.0000001, "0.0000 ±0.0001"),
+        ("mse", 0, "0.0000 ±0.0001"),
+        ("mse", np.inf, "inf ±0.0001"),
+        ("mse-sum", 0.0567, "0.057 ±0.000"),
+        ("f1", 0.000789, "0.001 ±0.000"),
+    ],
+)
+def test_small_errors_keep_two_digits(name, value, told):
+    assert value_with_half(value, 0.0000678, make_metric(name)) == told
+    assert written(value, make_metric(name)) == told.split()[0]
 
 
 def test_in_markdown_names_stand_left_and_numbers_right():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from videopred.amounts import counted
 from videopred.eval.intervals import OVER_CLIPS, UNKNOWN
 from videopred.eval.latex import latex
-from videopred.eval.tables import best_rows, head, with_half
+from videopred.eval.tables import best_rows, head, value_with_half, with_half
 from videopred.eval.text import Block, aligned, markdown
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _means(comparison: "DataComparison", data: str, column: str, steps: int) -> 
     for row in comparison.rows:
         cell = comparison.cell(row, data, column, steps)
         mean = UNKNOWN if cell is None else cell.mean
-        cells.append(f"{with_half(mean.value, mean.half, metric.decimals)}{'*' if row in best else ' '}")
+        cells.append(f"{value_with_half(mean.value, mean.half, metric)}{'*' if row in best else ' '}")
     return cells
 
 

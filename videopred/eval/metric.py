@@ -31,7 +31,7 @@ class Quantity(ABC):
     """Lowest and highest value that can come out."""
     higher_is_better: ClassVar[bool]
     decimals: ClassVar[int]
-    """Decimals that a table shows."""
+    """Decimals that a table shows; up to two more of a small error."""
     unit: ClassVar[str] = ""
     """Unit of its values, with which its convention begins; empty for a plain number, such as a share."""
     along: ClassVar[str] = ""

@@ -1,7 +1,7 @@
 """Tables of scores as plain text."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isclose, isnan, nan
+from math import floor, isclose, isnan, log10, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,12 +66,12 @@ def curve_title(label: str, metric: Quantity) -> str:
 
 
 def written(value: float, metric: Quantity) -> str:
-    """A value with a metric's decimals; a dash for NaN."""
-    return "–" if isnan(value) else f"{value:z.{metric.decimals}f}"
+    """A value with a metric's decimals, or a few more for a small error; a dash for NaN."""
+    return with_half(value, nan, _decimals(value, metric))
 
 
 def written_interval(low: float, high: float, metric: Quantity) -> str:
-    """Both ends with a metric's decimals; one dash where there is no interval."""
+    """Both ends, each as a value is written; one dash where there is no interval."""
     return "–" if isnan(low) else f"{written(low, metric)} to {written(high, metric)}"
 
 
@@ -80,10 +80,23 @@ def with_half(value: float, half: float, decimals: int) -> str:
     return "–" if isnan(value) else f"{value:z.{decimals}f}" + ("" if isnan(half) else f" ±{half:.{decimals}f}")
 
 
+def value_with_half(value: float, half: float, metric: Quantity) -> str:
+    """A value as it is written, ± half of its interval with as many decimals."""
+    return with_half(value, half, _decimals(value, metric))
+
+
+def _decimals(value: float, metric: Quantity) -> int:
+    """A metric's, or up to two more that show two digits of a small error, unless it is next to nothing."""
+    usual = metric.decimals
+    if not metric.higher_is_better and 10.0 ** -(usual + 2) <= abs(value) < 10.0 ** (1 - usual):
+        return min(1 - floor(log10(abs(value))), usual + 2)
+    return usual
+
+
 def mean_with_half(scores: "Scores", row: str, column: str, steps: int | None = None) -> str:
     """The mean over the first steps ± half of its interval over clips, or scenes."""
     mean, interval = scores.mean(row, column, steps), scores.interval(row, column, steps)
-    return with_half(mean, nan if interval is None else interval.half, scores.metrics[column].decimals)
+    return value_with_half(mean, nan if interval is None else interval.half, scores.metrics[column])
 
 
 def conventions(scores: "Scores") -> dict[str, str]:
@@ -154,7 +167,7 @@ def _over_seeds(scores: "Scores", span: int, shown: Sequence[str]) -> str:
     columns = []
     for column in shown:
         halves = [scores.over_seeds(name, column, span) for name in scores.seeds]
-        columns.append([f"{with_half(*half, scores.metrics[column].decimals)} " for half in halves])
+        columns.append([f"{value_with_half(*half, scores.metrics[column])} " for half in halves])
     corner = f"mean over runs{_of_how_many(scores, span)}"
     return aligned(corner, _heads(scores, shown), list(scores.seeds), columns)
 

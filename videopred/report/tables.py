@@ -17,9 +17,9 @@ from videopred.eval.tables import (
     curve_title,
     head,
     mean_with_half,
+    value_with_half,
     what_steps_are,
     what_was_asked,
-    with_half,
     written,
     written_interval,
 )
@@ -144,8 +144,7 @@ def seed_table(scores: Scores, prefix: str = "") -> Table | None:
     heads, rows = [head(scores, column) for column in scores.metrics], []
     for name in scores.seeds:
         cells = [
-            Cell(with_half(*scores.over_seeds(name, column), metric.decimals))
-            for column, metric in scores.metrics.items()
+            Cell(value_with_half(*scores.over_seeds(name, column), metric)) for column, metric in scores.metrics.items()
         ]
         rows.append(Row(prefix + name, cells))
     return Table("Mean over runs from several seeds, with half of the 95 % interval over them", heads, rows)
@@ -160,7 +159,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     for row, style in _styles(comparison.rows).items():
         faint = not comparison.rows[row].is_model
         of_row = {column: comparison.rows[row].mean(column) for column in metrics}
-        values = [Cell(with_half(one.value, one.half, metrics[column].decimals)) for column, one in of_row.items()]
+        values = [Cell(value_with_half(one.value, one.half, metrics[column])) for column, one in of_row.items()]
         means.append(Row(row, values, faint, style))
         if row != comparison.relative_to:
             apart = [_difference(comparison.difference(row, column), metric) for column, metric in metrics.items()]
