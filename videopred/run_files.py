@@ -34,7 +34,11 @@ def run_name(run: Path, others: int = 0) -> str:
         run: run folder, or export.
         others: how many more runs were judged together with it.
     """
-    name = last_name(run.resolve()).removesuffix(EXPORT)
+    return together(last_name(run.resolve()).removesuffix(EXPORT), others)
+
+
+def together(name: str, others: int) -> str:
+    """What results of several are filed under, of which the first has this name."""
     return f"{name}-and-{others}-more" if others else name
 
 

@@ -50,6 +50,31 @@ def test_films_made_elsewhere_are_scored_against_data_and_against_films(place, f
         np.testing.assert_allclose(other["rows"][row]["mse"]["steps"], told["rows"][row]["mse"]["steps"], rtol=1e-6)
 
 
+def test_several_films_made_elsewhere_stand_in_one_table(films, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    Path("theirs").mkdir()
+    np.save("theirs/fair.npy", 0.8 * np.load(films / "perfect.npy"))
+    words = f"--true {films / 'true.npy'} --range 0 1 --axes BTCHW {ASKED}"
+    alone = {}
+    for name in ("fair", "perfect"):
+        assert run(f"evaluate --pred {films / name}.npy {words}") == 0
+        alone[name] = json.loads(Path(f"eval/{name}/true/scores.json").read_text())["rows"]
+    assert run(f"evaluate --pred {films / 'perfect.npy'} {films / 'fair.npy'} {words}") == 0
+    told = json.loads(Path("eval/perfect-and-1-more/true/scores.json").read_text())
+    assert told["models"] == ["perfect", "fair"]
+    for name, rows in alone.items():
+        assert told["rows"][name] == rows["prediction"]
+        assert told["rows"]["blank"] == rows["blank"]
+    assert run(f"evaluate --pred {films / 'fair.npy'} theirs/fair.npy {words} --out here") == 0
+    rows = json.loads(Path("here/scores.json").read_text())["rows"]
+    ours = rows[f"{films.name}/fair"]["mse"]["mean"]
+    assert rows["theirs/fair"]["mse"]["mean"] == pytest.approx(4 * ours)
+    capfd.readouterr()
+    np.save("theirs/short.npy", np.load(films / "perfect.npy")[:, :2])
+    assert run(f"evaluate --pred {films / 'fair.npy'} theirs/short.npy {words}") == 2
+    assert "--pred must hold the 3 frames of the horizon, got 2 in theirs/short.npy;" in capfd.readouterr().err
+
+
 def test_capped_frames_are_told_below_the_table_and_kept(place, films, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = f"--pred {films / 'perfect.npy'} --true {films / 'true.npy'} --range 0 1 --axes BTCHW {ASKED} --out here"
@@ -101,7 +126,7 @@ def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_pat
         ("--context 0 --horizon 10", "--horizon must be at most 9, the frames of --true, got 10; lower it"),
         ("--part train", "--part must be one of test, got train"),
         ("--axes BTHWC", "--pred must have 1 or 3 channels, got 32 (BTHWC, (5, 3, 1, 24, 32)) in "),
-        ("--pred {films}/true.npy", "--pred must begin with the first predicted frame, got "),
+        ("--pred {films}/perfect.npy", "--pred must be given once, got it twice; put all behind one"),
         ("--first 4", "--pred must hold the 4 clips to score, got 5 in "),
         ("--true-range 0 0.5", "--true must hold numbers from 0 to 0.5, as its range says, got 0 to 1 in clip 0 of"),
         ("--range 0,1", "--range must be two numbers, got 0,1; put spaces between them: 0 1"),
@@ -184,6 +209,8 @@ def test_a_rollout_is_not_scored_on_other_clips_or_behind_another_context(
     [
         ("{gru} {data} --pred p.npy", "RUN and DATA must be DATA alone with --pred, got "),
         ("--pred p.npy", "DATA or --true must be given with --pred, got neither; name the true films"),
+        ("--pred p.npy {data}", "got neither; name the true films; DATA comes before the options"),
+        ("{data} --pred p.npy p.npy", "--pred must be given once each, got p.npy twice"),
         ("{data} --pred p.npy --true t.npy", "RUN and DATA must be left out with --pred and --true, got "),
         ("{gru} {data} --range 0 1", "--pred must be given for films made elsewhere, got --range; name the predicted"),
         ("{data}", "RUN and DATA must be given, got "),

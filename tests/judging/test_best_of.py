@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from given_arrays import open_one, score_one
 from torch import Tensor
 
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
@@ -13,11 +14,9 @@ from videopred.eval.comparison import compare
 from videopred.eval.metric import Metric
 from videopred.eval.saved_scores import load_scores
 from videopred.eval.scores import Scores
-from videopred.eval.settings import GivenConfig, Protocol
+from videopred.eval.settings import Protocol
 from videopred.judging.batches import Batch, Predicted
-from videopred.judging.evaluating import evaluate_given
 from videopred.judging.given_films import GivenFilms
-from videopred.judging.given_flags import open_given
 from videopred.judging.scoring import judge_rows
 from videopred.judging.tally import Tally
 from videopred.settings import Settings
@@ -168,10 +167,10 @@ def test_films_with_an_axis_of_samples_score_as_samples_do(file, tmp_path, axes,
     films, path = given_films(file).transpose(order), tmp_path / f"p.{suffix}"
     np.save(path, films) if suffix == "npy" else np.savez(path, mine=films, other=np.zeros(3))
     array = "mine" if suffix == "npz" else None
-    predicted, _ = open_given(GivenConfig(pred=path, range=(0, 1), axes=axes, pred_array=array), "test", file)
+    predicted, _ = open_one("test", file, pred=path, range=(0, 1), axes=axes, pred_array=array)
     assert (predicted.samples, predicted.clips, predicted.frames) == (SAMPLES, CLIPS, HORIZON)
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae", "f1"), samples=SAMPLES, feedback="elsewhere")
-    theirs, ours = evaluate_given(predicted, file, asked, batch_size=3), scores_of(file)
+    theirs, ours = score_one(predicted, file, asked, batch_size=3), scores_of(file)
     for column, values in ours.values["mine"].items():
         np.testing.assert_allclose(theirs.values["prediction"][column], values, rtol=1e-5, atol=1e-7)
     assert theirs.best_of["prediction"]["mae"] == pytest.approx(ours.best_of["mine"]["mae"], rel=1e-5)
@@ -196,17 +195,14 @@ def test_only_arrays_have_samples_and_there_is_one_truth(file, tmp_path):
 
     Image.fromarray(np.zeros((5, 7), np.uint8)).save(tmp_path / "p.gif")
     with pytest.raises(ValueError, match="--axes must be left out where no array is given, got NBTCHW; pictures and"):
-        open_given(GivenConfig(pred=tmp_path / "p.gif", axes="NBTCHW"), "test")
+        open_one("test", pred=tmp_path / "p.gif", axes="NBTCHW")
     np.save(tmp_path / "p.npy", given_films(file))
     np.save(tmp_path / "t.npy", given_films(file)[0])
-    given = GivenConfig(pred=tmp_path / "p.gif", true=tmp_path / "t.npy", range=(0, 1), axes="NBTCHW")
+    said = {"range": (0, 1), "axes": "NBTCHW"}
     with pytest.raises(ValueError, match="--axes must name an axis N only if --pred is an array, got NBTCHW; leave N"):
-        open_given(given, "test")
-    given = GivenConfig(
-        pred=tmp_path / "p.npy", true=tmp_path / "p.npy", range=(0, 1), axes="NBTCHW", true_axes="NBTCHW"
-    )
+        open_one("test", pred=tmp_path / "p.gif", true=tmp_path / "t.npy", **said)
     with pytest.raises(ValueError, match="--true-axes must name no axis N, got NBTCHW; there is one truth of a clip"):
-        open_given(given, "test")
+        open_one("test", pred=tmp_path / "p.npy", true=tmp_path / "p.npy", **said, true_axes="NBTCHW")
 
 
 def test_as_many_samples_as_are_asked_for(file, tmp_path):
@@ -214,7 +210,7 @@ def test_as_many_samples_as_are_asked_for(file, tmp_path):
     films = GivenFilms("--pred", tmp_path / "p.npy", value_range=(0, 1), axes="NBTCHW")
     message = "--pred must hold 1 films of each clip, got 12 in .*; say with an N in --axes which axis they are"
     with pytest.raises(ValueError, match=message):
-        evaluate_given(films, file, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae",)))
+        score_one(films, file, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae",)))
 
 
 def test_the_best_is_called_so_in_files(file):

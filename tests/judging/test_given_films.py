@@ -8,14 +8,13 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 import torch
-from given_arrays import CLIPS, FRAMES, HARD, HEIGHT, SOFT, WIDTH, given
+from given_arrays import CLIPS, FRAMES, HARD, HEIGHT, SOFT, WIDTH, given, open_one
 from PIL import Image
 
 from videopred import check
 from videopred.check import FaultyFileError
 from videopred.eval.settings import GivenConfig
 from videopred.judging.given_films import GivenFilms, GivenTruth
-from videopred.judging.given_flags import open_given
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_an_array_must_be_there_and_named(tmp_path):
 @pytest.mark.parametrize("wrong", [(0,), (0, 1, 2), (1, 0), ("a", "b"), (), (0, inf), (nan, 1)])
 def test_a_range_is_two_numbers(wrong):
     for flag in ("range", "true_range"):
-        said = {"pred": Path("p.npy"), "true": Path("t.npy")}
+        said = {"pred": (Path("p.npy"),), "true": Path("t.npy")}
         assert getattr(GivenConfig(**said, **{flag: (-1, 1)}), flag) == (-1, 1)
         with pytest.raises(ValueError, match=f"^{check.flag(flag)} must .*; "):
             GivenConfig(**said, **{flag: wrong})
@@ -134,10 +133,10 @@ def test_the_part_of_a_data_file_that_is_the_truth_keeps_its_name(tmp_path):
         file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)[:, :1]
     np.save(tmp_path / "p.npy", SOFT)
     said = {"pred": tmp_path / "p.npy", "range": (0, 1), "axes": "BTCHW"}
-    _, truth = open_given(GivenConfig(**said, true=tmp_path / "t.h5"), "train")
+    _, truth = open_one("train", **said, true=tmp_path / "t.h5")
     assert truth.parts == {"train": CLIPS}
     np.testing.assert_array_equal(truth.given.read(0, CLIPS), SOFT)
-    _, truth = open_given(GivenConfig(**said, true=tmp_path / "p.npy"), "train")
+    _, truth = open_one("train", **said, true=tmp_path / "p.npy")
     assert truth.parts == {"test": CLIPS}
 
 
@@ -153,7 +152,7 @@ def test_each_of_both_films_has_its_own_array_and_the_part_is_of_both(tmp_path):
         {"pred": tmp_path / "d.h5"},
         {"pred": tmp_path / "d.h5", "pred_array": "training/features", "axes": "TBHWC"},
     ):
-        predicted, truth = open_given(GivenConfig(**words, **said), "train")
+        predicted, truth = open_one("train", **words, **said)
         np.testing.assert_array_equal(predicted.read(0, CLIPS), SOFT)
         np.testing.assert_array_equal(truth.given.read(0, CLIPS), HARD)
 
@@ -216,7 +215,7 @@ def test_words_about_nothing_are_refused():
     with pytest.raises(ValueError, match=r"--pred must be given for films made elsewhere, got --range; name the"):
         GivenConfig(range=(0, 1))
     with pytest.raises(ValueError, match="--true must be given with words about it, got --true-axes; a data file says"):
-        GivenConfig(pred=Path("p.npy"), true_axes="TBHW")
+        GivenConfig(pred=(Path("p.npy"),), true_axes="TBHW")
 
 
 @pytest.mark.parametrize("chunks", [None, (2, 2, 1, 3, 7)])
@@ -276,7 +275,7 @@ def test_an_hdf5_file_without_numbers_or_cut_off_is_a_failure(tmp_path):
         given(tmp_path / "p.h5", axes="BTCHW")
     np.save(tmp_path / "p.npy", SOFT)
     with pytest.raises(FaultyFileError, match="--true must be a whole HDF5 file, got"):
-        open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "p.h5", range=(0, 1), axes="BTCHW"), "test")
+        open_one("test", pred=tmp_path / "p.npy", true=tmp_path / "p.h5", range=(0, 1), axes="BTCHW")
 
 
 def test_an_array_of_a_data_file_may_be_meant_as_one(tmp_path):
@@ -286,7 +285,7 @@ def test_an_array_of_a_data_file_may_be_meant_as_one(tmp_path):
     films = given(tmp_path / "p.h5", value_range=(0, 1), axes="TBHWC", array="test/features")
     np.testing.assert_array_equal(films.read(0, CLIPS), SOFT)
     with pytest.raises(ValueError, match="--axes must be left out where no array is given, got TBHWC; pictures and"):
-        open_given(GivenConfig(pred=tmp_path / "p.h5", axes="TBHWC"), "test")
+        open_one("test", pred=tmp_path / "p.h5", axes="TBHWC")
 
 
 def test_what_is_said_of_arrays_holds_for_those_that_are(tmp_path):
@@ -295,18 +294,18 @@ def test_what_is_said_of_arrays_holds_for_those_that_are(tmp_path):
     images[0].save(tmp_path / "g.gif", save_all=True, append_images=images[1:], duration=100)
     array, gif = tmp_path / "a.npy", tmp_path / "g.gif"
     for pred, true in ((array, gif), (gif, array)):
-        predicted, truth = open_given(GivenConfig(pred=pred, true=true, range=(0, 1), axes="TCHW"), "test")
+        predicted, truth = open_one("test", pred=pred, true=true, range=(0, 1), axes="TCHW")
         assert truth is not None
         np.testing.assert_array_equal(predicted.read(0, 1), HARD[:1])
         np.testing.assert_array_equal(truth.given.read(0, 1), HARD[:1])
     for words in ({"range": (0, 1)}, {"axes": "TCHW"}, {"true_range": (0, 1)}, {"true_axes": "TCHW"}):
         flag = f"--{next(iter(words)).replace('_', '-')}"
         with pytest.raises(ValueError, match=f"{flag} must be left out where no array is given, got .*; pictures and"):
-            open_given(GivenConfig(pred=gif, true=gif, **words), "test")
+            open_one("test", pred=gif, true=gif, **words)
     with pytest.raises(
         ValueError, match="--true-range must be left out where no array is given, got 0 1; pictures and"
     ):
-        open_given(GivenConfig(pred=array, true=gif, range=(0, 1), axes="TCHW", true_range=(0, 1)), "test")
+        open_one("test", pred=array, true=gif, range=(0, 1), axes="TCHW", true_range=(0, 1))
 
 
 def test_the_true_films_own_words_are_named_as_they_were_typed(tmp_path):
@@ -314,11 +313,11 @@ def test_the_true_films_own_words_are_named_as_they_were_typed(tmp_path):
     np.save(tmp_path / "t.npy", HARD > 0)
     said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": (0, 1), "axes": "BTCHW"}
     with pytest.raises(ValueError, match=r"--true-axes must name each axis of the array, .*t\.npy, got 4 \(BTHW\)"):
-        open_given(GivenConfig(**said, true_axes="BTHW"), "test")
+        open_one("test", **said, true_axes="BTHW")
     with pytest.raises(ValueError, match=r"--true-range must be 0 1 .* in .*t\.npy; .* give --true-range 0 1$"):
-        open_given(GivenConfig(**said, true_range=(0, 255)), "test")
+        open_one("test", **said, true_range=(0, 255))
     with pytest.raises(ValueError, match=r"--pred-array must be left out, got mine for .*p\.npy; the file holds one"):
-        open_given(GivenConfig(**said, pred_array="mine"), "test")
+        open_one("test", **said, pred_array="mine")
 
 
 def test_of_a_data_file_no_range_is_asked(tmp_path):
@@ -332,6 +331,6 @@ def test_the_truth_has_the_axes_of_the_predictions_but_for_their_samples(tmp_pat
     np.save(tmp_path / "p.npy", np.stack([SOFT, 1 - SOFT]))
     np.save(tmp_path / "t.npy", HARD)
     said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": (0, 1), "axes": "NBTCHW"}
-    predicted, truth = open_given(GivenConfig(**said), "test")
+    predicted, truth = open_one("test", **said)
     assert (predicted.samples, truth.given.samples) == (2, 1)
     np.testing.assert_array_equal(truth.given.read(0, CLIPS), HARD)

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from given_arrays import FRAMES, HARD, HEIGHT, WIDTH, given
+from given_arrays import FRAMES, HARD, HEIGHT, WIDTH, given, open_one
 from PIL import Image
 
-from videopred.eval.settings import GivenConfig
 from videopred.judging.given_films import GivenFilms, GivenTruth
-from videopred.judging.given_flags import open_given
 
 
 def test_gifs_and_pngs_are_read(tmp_path):
@@ -104,10 +102,10 @@ def test_pictures_that_have_color_anywhere_are_in_color(tmp_path, kind):
     colored = save_pictures(tmp_path / "colored", kind, ("black", "white"), ("white", "blue"))
     grey = save_pictures(tmp_path / "grey", kind, ("black", "white"), ("white", "grey"))
     for said in ({"pred": colored, "true": grey}, {"pred": grey, "true": colored}):
-        predicted, truth = open_given(GivenConfig(**said), "test")
+        predicted, truth = open_one("test", **said)
         assert predicted.film_shape == truth.film_shape == (3, HEIGHT, WIDTH)
     assert truth.given.read(1, 2)[0, :, :, 2, 3].tolist() == [[1, 1, 1], [0, 0, 1]]
-    predicted, truth = open_given(GivenConfig(pred=grey, true=grey), "test")
+    predicted, truth = open_one("test", pred=grey, true=grey)
     assert predicted.film_shape == truth.film_shape == (1, HEIGHT, WIDTH)
     assert predicted.read(1, 2)[0, 1, 0, 2, 3] == pytest.approx(128 / 255)
 
@@ -117,9 +115,9 @@ def test_pictures_in_color_have_the_channels_of_the_truth(tmp_path, kind):
     grey = save_pictures(tmp_path / "grey", kind, ("black", "white"))
     for channels in (1, 3):
         np.save(tmp_path / "t.npy", np.zeros((1, 2, channels, HEIGHT, WIDTH), bool))
-        predicted, truth = open_given(GivenConfig(pred=grey, true=tmp_path / "t.npy", true_axes="BTCHW"), "test")
+        predicted, truth = open_one("test", pred=grey, true=tmp_path / "t.npy", true_axes="BTCHW")
         assert predicted.film_shape == truth.film_shape == (channels, HEIGHT, WIDTH)
-        predicted, _ = open_given(GivenConfig(pred=grey), "test", truth)
+        predicted, _ = open_one("test", truth, pred=grey)
         assert predicted.film_shape == (channels, HEIGHT, WIDTH)
         assert predicted.read(0, 1)[0, :, :, 2, 3].tolist() == [[0] * channels, [1] * channels]
 
@@ -128,16 +126,16 @@ def test_an_array_in_color_stays_so_beside_a_grey_truth(tmp_path):
     """To be refused for its channels: of an array, nothing is guessed."""
     grey = save_pictures(tmp_path / "grey", "png", ("black", "white"))
     np.save(tmp_path / "p.npy", np.zeros((1, 2, 3, HEIGHT, WIDTH), bool))
-    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=grey, axes="BTCHW"), "test")
+    predicted, truth = open_one("test", pred=tmp_path / "p.npy", true=grey, axes="BTCHW")
     assert predicted.film_shape == truth.film_shape == (3, HEIGHT, WIDTH)
     np.save(tmp_path / "t.npy", np.zeros((1, 2, 1, HEIGHT, WIDTH), bool))
-    predicted, _ = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", axes="BTCHW"), "test")
+    predicted, _ = open_one("test", pred=tmp_path / "p.npy", true=tmp_path / "t.npy", axes="BTCHW")
     assert predicted.film_shape == (3, HEIGHT, WIDTH)
 
 
 def test_a_colored_film_of_a_grey_truth_is_refused(tmp_path):
     colored = save_pictures(tmp_path / "p", "gif", ("black", "white"), ("black", "red"))
     np.save(tmp_path / "t.npy", np.zeros((2, 2, 1, HEIGHT, WIDTH), bool))
-    predicted, _ = open_given(GivenConfig(pred=colored, true=tmp_path / "t.npy", true_axes="BTCHW"), "test")
+    predicted, _ = open_one("test", pred=colored, true=tmp_path / "t.npy", true_axes="BTCHW")
     with pytest.raises(ValueError, match=r"--pred must be grey as the truth is, got color in .*1\.gif of"):
         predicted.read(0, 2)

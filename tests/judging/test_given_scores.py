@@ -6,12 +6,11 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 import torch
-from given_arrays import HARD, SOFT, given
+from given_arrays import HARD, SOFT, given, open_one, score_one
 
-from videopred.eval.settings import GivenConfig, Protocol
-from videopred.judging.evaluating import evaluate_given, judge
+from videopred.eval.settings import Protocol
+from videopred.judging.evaluating import judge
 from videopred.judging.given_films import GivenFilms, GivenTruth
-from videopred.judging.given_flags import open_given
 
 
 def test_predictions_are_scored_as_a_models_would_be(tmp_path):
@@ -19,9 +18,9 @@ def test_predictions_are_scored_as_a_models_would_be(tmp_path):
     np.save(tmp_path / "t.npy", HARD)
     np.save(tmp_path / "p.npy", SOFT[:, 1:])
     words = {"range": (0, 1), "axes": "BTCHW"}
-    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
+    predicted, truth = open_one("test", pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words)
     asked = Protocol(context=1, horizon=3, metrics=("bce", "mse", "f1"), feedback="elsewhere")
-    scores = [evaluate_given(predicted, truth, asked, batch_size=size) for size in (1, 2, 5)]
+    scores = [score_one(predicted, truth, asked, batch_size=size) for size in (1, 2, 5)]
     films = iter([torch.from_numpy(SOFT[:, 1:])])
     by_function = judge(lambda *_: next(films), truth, asked, batch_size=5)
     for one in scores:
@@ -35,7 +34,7 @@ def test_without_context_only_blank_stands_beside(tmp_path):
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
     np.save(tmp_path / "p.npy", SOFT)
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
-    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
+    scores = score_one(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
     assert tuple(scores.values) == ("prediction", "blank")
     expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))
     np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
@@ -49,7 +48,7 @@ def test_a_reference_without_context_is_refused(tmp_path):
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
     asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
     with pytest.raises(ValueError, match=r"^--reference must come with a --context of at least 1, got 0; give one, or"):
-        evaluate_given(truth.given, truth, asked, reference=truth)
+        score_one(truth.given, truth, asked, reference=truth)
 
 
 def test_true_films_keep_their_exact_numbers(tmp_path):
@@ -58,7 +57,7 @@ def test_true_films_keep_their_exact_numbers(tmp_path):
     films = GivenFilms("--true", tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW")
     truth = GivenTruth(films)
     asked = Protocol(context=0, horizon=4, metrics=("mae",), feedback="elsewhere")
-    assert evaluate_given(films, truth, asked).values["prediction"]["mae"].tolist() == [0] * 4
+    assert score_one(films, truth, asked).values["prediction"]["mae"].tolist() == [0] * 4
     levels = truth.read_frames("test", 1, 3)
     np.testing.assert_array_equal(levels, np.round(SOFT[1:] * 255).transpose(0, 1, 3, 4, 2))
     assert levels.dtype == np.uint8
@@ -71,7 +70,7 @@ def test_predictions_shorter_than_a_named_protocol_are_not_told_to_change_it(tmp
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
     asked = Protocol(name="ours", context=0, horizon=4, feedback="elsewhere", metrics=("mse",))
     with pytest.raises(ValueError, match=r"frames of the horizon, got 3 in .*; predict as many as ours asks for"):
-        evaluate_given(given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW"), truth, asked)
+        score_one(given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW"), truth, asked)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,7 @@ def test_predictions_that_do_not_fit_the_truth_are_refused(tmp_path, array, hori
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
     with pytest.raises(ValueError, match=message):
-        evaluate_given(predicted, truth, Protocol(context=0, horizon=horizon, feedback="elsewhere", metrics=("mse",)))
+        score_one(predicted, truth, Protocol(context=0, horizon=horizon, feedback="elsewhere", metrics=("mse",)))
 
 
 def test_longer_predictions_are_cut_and_that_is_said(tmp_path):
@@ -102,7 +101,7 @@ def test_longer_predictions_are_cut_and_that_is_said(tmp_path):
     np.save(tmp_path / "p.npy", SOFT)
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
-    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere"))
+    scores = score_one(predicted, truth, Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere"))
     assert "of the 4 frames in" in scores.table()
     expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))[:2]
     np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
@@ -114,11 +113,11 @@ def test_longer_predictions_that_begin_with_the_context_are_refused(tmp_path, fr
     np.save(tmp_path / "t.npy", HARD)
     np.save(tmp_path / "p.npy", np.concatenate([HARD[:, :context], SOFT], axis=1)[:, :frames])
     words = {"range": (0, 1), "axes": "BTCHW"}
-    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
+    predicted, truth = open_one("test", pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words)
     asked = Protocol(context=context, horizon=horizon, metrics=("mse",), feedback="elsewhere")
     message = "--pred must begin with the first predicted frame, got .*, which begins with the . true ones before it"
     with pytest.raises(ValueError, match=message):
-        evaluate_given(predicted, truth, asked)
+        score_one(predicted, truth, asked)
 
 
 @pytest.mark.parametrize(("kind", "value_range"), [(np.float16, (0, 1)), (np.float32, (-1, 1)), (np.float64, (0, 1))])
@@ -131,7 +130,7 @@ def test_so_are_those_as_long_as_the_horizon_and_those_that_were_rounded(tmp_pat
     true = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=value_range, axes="BTCHW")
     with pytest.raises(ValueError, match=r"^--pred must begin with the first predicted frame, got "):
-        evaluate_given(predicted, true, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
+        score_one(predicted, true, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
 
 
 @pytest.mark.parametrize("frames", [4, 2])
@@ -141,7 +140,7 @@ def test_right_predictions_of_films_that_repeat_are_taken(tmp_path, frames):
     np.save(tmp_path / "p.npy", np.concatenate([true[:, 2:], SOFT], axis=1)[:, :frames])
     truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
-    scores = evaluate_given(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
+    scores = score_one(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
     assert scores.mean("prediction", "mse") == 0
     told = [note.partition("; ")[2] for note in scores.notes if "of the" in note]
     following = "2 true ones follow the context, so look whether these begin where it ends"
@@ -154,7 +153,7 @@ def test_predictions_that_copy_what_stands_still_are_taken(tmp_path):
     np.save(tmp_path / "p.npy", true[:, :2])
     truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
-    scores = evaluate_given(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
+    scores = score_one(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
     assert scores.mean("prediction", "mse") > 0
     assert scores.notes == ()  # of whole clips without a context alone
 
@@ -165,7 +164,7 @@ def test_right_predictions_of_films_that_hardly_change_are_taken(tmp_path):
     np.save(tmp_path / "p.npy", true[:, 5:])
     truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
-    scores = evaluate_given(predicted, truth, Protocol(context=5, horizon=5, metrics=("mse",), feedback="elsewhere"))
+    scores = score_one(predicted, truth, Protocol(context=5, horizon=5, metrics=("mse",), feedback="elsewhere"))
     assert scores.mean("prediction", "mse") == 0
 
 
@@ -177,7 +176,7 @@ def test_whole_clips_that_begin_with_true_frames_are_remarked(tmp_path, true, to
     np.save(tmp_path / "p.npy", whole)
     truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
-    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
+    scores = score_one(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
     path, context = tmp_path / "p.npy", f"if they are context, say --context {true}"
     assert list(scores.notes) == [f"the first {one} of {path} equal the true ones; {context}" for one in told]
 
@@ -188,8 +187,8 @@ def test_longer_predictions_of_a_clip_that_stands_still_are_none_that_begin_with
     np.save(tmp_path / "t.npy", true)
     np.save(tmp_path / "p.npy", longer)
     said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": (0, 1), "axes": "BTCHW"}
-    predicted, truth = open_given(GivenConfig(**said), "test")
-    scores = evaluate_given(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
+    predicted, truth = open_one("test", **said)
+    scores = score_one(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
     expected = ((longer[:, :2] - true[:, 2:]) ** 2).mean(axis=(0, 2, 3, 4))
     np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
 
@@ -199,12 +198,12 @@ def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
     np.save(tmp_path / "p.npy", SOFT)
     asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
     said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "axes": "BTCHW"}
-    predicted, truth = open_given(GivenConfig(**said, range=(0, 255)), "test")
-    notes = evaluate_given(predicted, truth, asked).notes
+    predicted, truth = open_one("test", **said, range=(0, 255))
+    notes = score_one(predicted, truth, asked).notes
     assert [note.partition(" goes ")[0].rpartition("/")[2] for note in notes] == ["p.npy", "t.npy"]
     assert notes[1].endswith("goes from 0 to 1, of a range from 0 to 255")
-    predicted, truth = open_given(GivenConfig(**said, range=(0, 90), true_range=(0, 1)), "test")
-    assert evaluate_given(predicted, truth, asked).notes == ()
+    predicted, truth = open_one("test", **said, range=(0, 90), true_range=(0, 1))
+    assert score_one(predicted, truth, asked).notes == ()
     predicted = given(tmp_path / "p.npy", value_range=(-1, 1), axes="BTCHW")
     assert re.search(r"goes from 0\.\d+ to \S+, of a range from -1 to 1$", predicted.remark)
     np.save(tmp_path / "p.npy", np.zeros_like(SOFT))
@@ -221,14 +220,14 @@ def test_pictures_that_are_called_as_others_are_refused(tmp_path, shift, mark):
             path.mkdir(parents=True)
             for frame in range(4):
                 iio.imwrite(path / f"{frame}.png", np.full((5, 7), 9 * clip + frame, np.uint8))
-    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p", true=tmp_path / "t"), "test")
+    predicted, truth = open_one("test", pred=tmp_path / "p", true=tmp_path / "t")
     asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
     if shift != 1:  # they have the true ones' names, or names of their own
-        assert (evaluate_given(predicted, truth, asked).mean("prediction", "mse") == 0) == (shift == 0)
+        assert (score_one(predicted, truth, asked).mean("prediction", "mse") == 0) == (shift == 0)
         return
     message = r"--pred must have the films of --true, in their order, got clip.1 of \S+ against clip.0 of \S+; leave"
     with pytest.raises(ValueError, match=message):
-        evaluate_given(predicted, truth, asked)
+        score_one(predicted, truth, asked)
 
 
 def test_a_gif_without_times_is_remarked(tmp_path):
@@ -249,4 +248,4 @@ def test_an_array_has_no_names_to_be_held_against_those_of_pictures(tmp_path):
     np.save(tmp_path / "p.npy", HARD)
     said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t", "range": (0, 1), "axes": "BTCHW"}
     asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
-    assert evaluate_given(*open_given(GivenConfig(**said), "test"), asked).mean("prediction", "mse") == 0
+    assert score_one(*open_one("test", **said), asked).mean("prediction", "mse") == 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from given_arrays import score_one
 from tiny_runs import CODEC, CORE_SIZES, RECIPE
 from torch import Tensor
 from torchmetrics.functional.clustering import adjusted_rand_score
@@ -11,7 +12,7 @@ from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.eval.settings import DEFAULT_METRICS, Protocol
 from videopred.frames import to_film
 from videopred.judging import evaluate
-from videopred.judging.evaluating import evaluate_given, evaluate_protocol
+from videopred.judging.evaluating import evaluate_protocol
 from videopred.judging.own_masks import masks_of, source_of, usual_metrics
 from videopred.models import CORES, build
 from videopred.models.codec_settings import MasksConfig, MilaConfig
@@ -202,4 +203,4 @@ def test_films_have_no_masks_of_their_own(file):
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("own-miou",))
     message = "--metrics must be of films with --pred, got own-miou, of a model's own masks; score a run"
     with pytest.raises(ValueError, match=message):
-        evaluate_given(None, file, asked)
+        score_one(None, file, asked)

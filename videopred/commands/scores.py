@@ -15,7 +15,7 @@ from videopred.datasets import open_dataset
 from videopred.eval import find_metric, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.settings import DEFAULT_METRICS, GivenConfig
-from videopred.run_files import data_name
+from videopred.run_files import data_name, together
 from videopred.settings import Part
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def evaluate(
     question.check_words(0 if films.true else 1)
     usual = question.card.protocol if question.card else None
     read_metric_settings(metrics or (usual.metrics if usual else DEFAULT_METRICS), metric_settings)
-    if films.pred is not None:
+    if films.pred:
         question.check_words_about_films()
     folder = check_path.folder_for(out, SCORE_FILES) if out else _results(runs, data, films)
     runs = each_run(runs)
@@ -77,7 +77,7 @@ def evaluate(
     for name in SCORE_FILES:
         check_path.absent("--out", folder / name, overwrite)
     how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}
-    if films.pred is not None:
+    if films.pred:
         scores = _score_films(films, file, question, reference, how)
     else:
         say_unfinished(runs)
@@ -117,16 +117,18 @@ def _score_films(
     films: GivenConfig, file: "ClipSource | None", question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of films made elsewhere."""
-    from videopred.judging import evaluating, fitting, given_flags
+    from videopred.judging import fitting, given_flags, given_scores
 
     predicted, truth = given_flags.open_given(films, question.said.get("part", "test"), file)
-    if predicted.samples > 1:
-        question = question._replace(said={**question.said, "samples": predicted.samples})
+    samples = max(of.samples for of in predicted.values())
+    if samples > 1:
+        question = question._replace(said={**question.said, "samples": samples})
     protocol = question.protocol(truth)
     if not protocol.one_step:  # else the trivial baselines are drawn from the true frames as well
         protocol = protocol.model_copy(update={"feedback": "elsewhere"})
     notes = () if question.name is None else fitting.check_card(question.name, truth)
-    return evaluating.evaluate_given(predicted, truth, protocol, notes=notes, reference=_calibrating(reference), **how)
+    calibrating = _calibrating(reference)
+    return given_scores.evaluate_given(predicted, truth, protocol, notes=notes, reference=calibrating, **how)
 
 
 def _calibrating(reference: Path | None) -> "ClipSource | None":
@@ -137,10 +139,11 @@ def _calibrating(reference: Path | None) -> "ClipSource | None":
 
 def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Path | None]:
     """The runs and the data among the paths: the data comes last, and films made elsewhere stand for runs and data."""
-    if films.pred is None:
+    if not films.pred:
         return runs_and_data(paths, ", or give --pred for films made elsewhere")
     there = films.true is not None or len(paths) > 0
-    check.require(there, "DATA or --true", "be given with --pred", "neither", "name the true films")
+    fix = "name the true films; DATA comes before the options"
+    check.require(there, "DATA or --true", "be given with --pred", "neither", fix)
     must = "be left out with --pred and --true" if films.true else "be DATA alone with --pred"
     fits = len(paths) == (0 if films.true else 1)
     check.require(fits, "RUN and DATA", must, " ".join(map(str, paths)), "judge runs by themselves")
@@ -149,9 +152,10 @@ def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Pat
 
 def _results(runs: list[Path], data: Path | None, films: GivenConfig) -> Path:
     """Where results go unless --out says otherwise."""
-    if films.pred is not None:
+    if films.pred:
         truth = data or films.true
         assert truth is not None  # _split has asked for one
-        return Path("eval") / data_name(films.pred) / data_name(truth)
+        name = together(data_name(films.pred[0]), len(films.pred) - 1)
+        return Path("eval") / name / data_name(truth)
     assert data is not None  # _split has asked for it
     return results(runs[0], data, len(runs) - 1)

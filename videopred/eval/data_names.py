@@ -85,6 +85,12 @@ def series_of(names: Sequence[str]) -> Series | None:
     return None
 
 
+def file_names(files: Sequence[Path]) -> list[str]:
+    """A short name for each file, as in `names_of`, without their endings if that leaves them told apart."""
+    short = [str(file.parent / data_name(file)) for file in files]
+    return names_of(short if len(set(short)) == len(short) else list(map(str, files)))  # such as a.h5 and a.npz
+
+
 def names_of(paths: Sequence[str]) -> list[str]:
     """A short name for each path, of any system: as few of its last parts as tell all apart, with slashes between."""
     read = [PureWindowsPath(path) for path in paths]  # which takes slashes for separators too
@@ -116,5 +122,4 @@ def _data_names(tables_of: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:
         got = ", and ".join(f"{' and '.join(tables_of[one])} with {one}" for one in contents)
         fix = "evaluate all again on the same clips, or, if these are two files, from one folder"
         check.require(count == 1, "SCORES", f"be of one content of {file}", got, fix)
-    short = [str(Path(file).parent / data_name(Path(file))) for file in files.values()]
-    return names_of(short if len(set(short)) == len(short) else list(files.values()))  # such as a.h5 and a.npz
+    return file_names(list(map(Path, files.values())))

@@ -77,8 +77,8 @@ def flag_name(setting: str) -> str:
 class GivenConfig(Settings):
     """Films made elsewhere. Arrays that are not bool need --range, and --axes where several readings are possible."""
 
-    pred: Path | None = None
-    """Predicted films instead of a run's: an array (.npy, .npz, .h5), a data file, GIFs, MP4s or PNG frames."""
+    pred: tuple[Path, ...] = ()
+    """Predicted films instead of runs': arrays (.npy, .npz, .h5), data files, GIFs, MP4s or PNG frames; a row each."""
     true: Path | None = None
     """The true films, instead of DATA; the same kinds."""
     range: tuple[float, float] | None = None
@@ -98,12 +98,13 @@ class GivenConfig(Settings):
     def _goes_together(self) -> "GivenConfig":
         check_range("--range", self.range)
         check_range("--true-range", self.true_range)
-        said = [flag(name) for name, value in self if value is not None]
-        fits = self.pred is not None or not said
+        said = [flag(name) for name, value in self if value not in (None, ())]
+        fits = bool(self.pred) or not said
         require(fits, "--pred", "be given for films made elsewhere", " ".join(said), "name the predicted films")
         about = [word for word in said if word.startswith("--true-")]
         fits = self.true is not None or not about
         require(fits, "--true", "be given with words about it", " ".join(about), "a data file says these itself")
+        each_once("--pred", self.pred, "be given once each")
         return self
 
 

@@ -1,4 +1,4 @@
-"""Scores of what predicts the clips of a file: models, films made elsewhere, or functions."""
+"""Scores of what predicts the clips of a file: models, or functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -8,23 +8,17 @@ import torch
 from torch import Tensor
 
 from videopred import check, check_path
-from videopred.amounts import counted
-from videopred.datasets import open_dataset
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of, my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
-from videopred.frames import shape_told
 from videopred.judging.baselines import BASELINES
-from videopred.judging.batches import Batch, read_film
-from videopred.judging.fitting import check_fit, check_opened, check_protocol
-from videopred.judging.given_files import is_data
-from videopred.judging.given_films import GivenFilms, GivenTruth
-from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
+from videopred.judging.batches import Batch
+from videopred.judging.fitting import check_fit, check_opened
+from videopred.judging.own_masks import check_masks, source_of, usual_metrics
 from videopred.judging.predicting import Predict, PredictBatch, batch_predictor, check_predicted
 from videopred.judging.scoring import How, HowAndWhere, judge_rows
 from videopred.models.predictor import Predictor
-from videopred.rollout import rollout_words
 
 
 def evaluate(
@@ -119,127 +113,6 @@ def evaluate_protocol(
     device = device_of(next(iter(predictors.values())))
     how["notes"] = (*how.get("notes", ()), *told)
     return judge_rows(predictions, file, protocol, device=device, **how)
-
-
-def evaluate_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol, **how: Unpack[HowAndWhere]) -> Scores:
-    """Scores of films made elsewhere; see `judge_rows`.
-
-    Args:
-        predicted: the frames that follow the context, of the clips to score, in their order.
-        file: the truth: a data file, or a `GivenTruth`.
-        protocol: what is asked; its feedback is `elsewhere`, or `true` of films made one step ahead.
-        how: see `HowAndWhere`; the device is a name as for `pick_device`.
-
-    Raises:
-        ValueError: there are fewer films, they are shorter than the horizon, or of other frames than the truth's; a
-            metric is of a model's own masks.
-    """
-    _check_given(predicted, file, protocol)
-    films = [predicted, file.given] if isinstance(file, GivenTruth) else [predicted]
-    told = [f"{predicted.path} is of {' '.join(words)}"] if (words := rollout_words(predicted.made)) else []
-    how["notes"] = (*how.get("notes", ()), *(one.remark for one in films if one.remark), *told)
-    _check_beginning(predicted, file, protocol)
-    if predicted.frames > protocol.horizon:
-        note = f"of the {predicted.frames} frames in {predicted.path}, the first {protocol.horizon} were scored"
-        if predicted.frames > (following := file.frames - protocol.context):
-            note += f"; {following} true ones follow the context, so look whether these begin where it ends"
-        how["notes"] = (*how["notes"], note)
-    if true := _true_at_first(predicted, file, protocol):
-        note = f"the first {counted(true, 'frame')} of {predicted.path} equal the true ones"
-        how["notes"] = (*how["notes"], f"{note}; if they are context, say --context {true}")
-
-    def predict_batch(batch: Batch, sample: int) -> Tensor:
-        film = predicted.read(batch.start, batch.start + len(batch.film), sample)
-        return film[:, : protocol.horizon]
-
-    how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
-    return judge_rows({"prediction": predict_batch}, file, protocol, **how)
-
-
-def _check_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> None:
-    """Refuse films that cannot be held against the truth as the protocol asks."""
-    clips = check_protocol(protocol, file)
-    own = asks_for_masks(protocol.metrics)
-    check.require(own is None, "--metrics", "be of films with --pred", f"{own}, of a model's own masks", "score a run")
-    flag, name = predicted.flag, predicted.path
-    must, got = f"hold {protocol.samples} films of each clip", f"{predicted.samples} in {name}"
-    check.require(predicted.samples == protocol.samples, flag, must, got, "say with an N in --axes which axis they are")
-    must, got = f"hold the {counted(clips, 'clip')} to score", f"{predicted.clips} in {name}"
-    fewer = predicted.clips < clips
-    fix = f"give --first {predicted.clips} for the first of the truth" if fewer else "leave the others out"
-    check.require(predicted.clips == clips, flag, must, got, fix)
-    must, got = f"hold the {protocol.horizon} frames of the horizon", f"{predicted.frames} in {name}"
-    fix = f"predict as many as {protocol.name} asks for" if protocol.name else "give a shorter --horizon"
-    before = file.frames - predicted.frames
-    if not protocol.name and protocol.context == 0 and protocol.horizon == file.frames and before > 0:
-        fix = f"give --context {before} if so many true frames come before them, else a shorter --horizon"
-    check.require(predicted.frames >= protocol.horizon, flag, must, got, fix)
-    ours, theirs = predicted.film_shape, file.film_shape
-    must, got = f"hold frames of {shape_told(theirs)} as the truth", f"{shape_told(ours)} in {name}"
-    turned = sorted(ours) == sorted(theirs)
-    fix = "say with --axes which axis is which" if turned else "predict frames of that size"
-    check.require(ours == theirs, flag, must, got, fix)
-    if not isinstance(file, GivenTruth):
-        _check_made(predicted, file, protocol)
-        return
-    _check_names(predicted, file.given)
-    if is_data(file.path):  # of which the frames alone were asked for
-        _check_made(predicted, open_dataset(file.path), protocol)
-
-
-def _check_names(predicted: GivenFilms, true: GivenFilms) -> None:
-    """Refuse films that are called as the true ones are, and stand in the place of others."""
-    if predicted.is_array or true.is_array:
-        return
-    theirs = true.names
-    for ours, other in zip(predicted.names, theirs, strict=False):
-        got = f"{ours} of {predicted.path} against {other} of {true.path}"
-        must, fix = "have the films of --true, in their order", "leave out, or rename, what has no counterpart"
-        check.require(ours == other or ours not in theirs, predicted.flag, must, got, fix)
-
-
-def _check_made(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> None:
-    """Refuse what `videopred rollout` wrote after another context, or of other clips."""
-    made, fix = predicted.made, "score it on what it was rolled out on"
-    for name, asked in (("context", protocol.context), ("part", protocol.part)):
-        said = made.get(name, asked)
-        check.require(said == asked, f"--{name}", f"be {said}, as {predicted.path} says", asked, fix)
-    same = "fingerprint" not in made or made["fingerprint"] == file.fingerprint()
-    check.require(same, "DATA", f"hold the clips of {made.get('data')} that {predicted.path} is of", file.path, fix)
-
-
-def _check_beginning(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> None:
-    """Refuse films that begin with the context, not where it ends.
-
-    One such clip says little: where nothing moves yet, a right one begins so, too. Nor do several if what follows is
-    the same again, or if they are no longer than the horizon and all stand still.
-    """
-    context = min(protocol.context, predicted.frames)
-    if context == 0:
-        return
-    some = min(predicted.clips, 8)
-    film = read_film(file, protocol.part, 0, some)
-    given, next_ = film[:, :context], film[:, protocol.context :][:, :context]
-    stands = predicted.frames == protocol.horizon and _equal(given, given[:, -1:]).all()
-    again = _equal(given[:, : next_.shape[1]], next_).all()
-    same = _equal(predicted.read(0, some)[:, :context], given).all() and not stands and not again
-    got = f"{predicted.path}, which begins with the {context} true ones before it"
-    check.require(not same, predicted.flag, "begin with the first predicted frame", got, "cut these off")
-
-
-def _true_at_first(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> int:
-    """How many frames of some films without a context are the true ones, as those of whole clips are; 0 of all."""
-    if protocol.context > 0:
-        return 0
-    some = min(predicted.clips, 8)
-    ours, theirs = predicted.read(0, some), read_film(file, protocol.part, 0, some)
-    equal = _equal(ours[:, : protocol.horizon], theirs[:, : protocol.horizon])
-    return 0 if equal.all() else int(equal.int().cumprod(0).sum())
-
-
-def _equal(ours: Tensor, theirs: Tensor) -> Tensor:
-    """Which frames are equal in all clips, (T,) bool, but for what numbers of 16 bits or of other ranges round."""
-    return ((ours.double() - theirs.double()).abs() < 0.5 / 255).all(0).flatten(1).all(1)
 
 
 def judge(

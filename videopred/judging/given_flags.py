@@ -1,17 +1,23 @@
 """The films that flags such as --pred and --true name."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from videopred import check
 from videopred.datasets.clip_source import ClipSource
+from videopred.eval.data_names import file_names
 from videopred.eval.settings import GivenConfig
 from videopred.judging.given_files import is_data
 from videopred.judging.given_films import GivenFilms, GivenTruth
 
 
-def open_given(given: GivenConfig, part: str, data: ClipSource | None = None) -> tuple[GivenFilms, ClipSource]:
-    """The films that a user named: predicted ones, and true ones, which may be DATA.
+def open_given(
+    given: GivenConfig, part: str, data: ClipSource | None = None
+) -> tuple[dict[str, GivenFilms], ClipSource]:
+    """The films that a user named: predicted ones, by the names of their rows, and true ones, which may be DATA.
 
-    What is said of arrays holds for those of both that are arrays. Pictures that are kept in color have one channel
-    where the truth has one, or where they and true pictures are grey throughout.
+    What is said of arrays holds for all that are arrays. Pictures that are kept in color have one channel where the
+    truth has one, or where they and true pictures are grey throughout.
 
     Args:
         given: what the user said of them.
@@ -21,29 +27,37 @@ def open_given(given: GivenConfig, part: str, data: ClipSource | None = None) ->
     Raises:
         FileNotFoundError, ValueError: see `GivenFilms`.
     """
-    assert given.pred is not None
-    predicted = GivenFilms(
-        "--pred", given.pred, value_range=given.range, axes=given.axes, array=given.pred_array, part=part
-    )
+    predicted = {
+        name: GivenFilms("--pred", path, value_range=given.range, axes=given.axes, array=given.pred_array, part=part)
+        for name, path in _rows(given.pred).items()
+    }
+    is_array = any(films.is_array for films in predicted.values())
     if given.true is None:
-        _check_idle(given, predicted.is_array, False)
+        _check_idle(given, is_array, False)
         assert data is not None  # one of both was asked for
-        if data.channels == 1 and predicted.may_be_grey:
-            predicted.take_as_grey()
+        for films in predicted.values():
+            if data.channels == 1 and films.may_be_grey:
+                films.take_as_grey()
         return predicted, data
     axes = given.true_axes or (given.axes and given.axes.replace("N", ""))
     value_range = given.true_range or given.range
     own = {"--range": given.true_range, "--axes": given.true_axes}
     with check.named({flag: flag.replace("--", "--true-") for flag, word in own.items() if word is not None}):
         true = GivenFilms("--true", given.true, value_range=value_range, axes=axes, array=given.true_array, part=part)
-    _check_idle(given, predicted.is_array, true.is_array)
+    _check_idle(given, is_array, true.is_array)
     check.require(true.samples == 1, "--true-axes", "name no axis N", given.true_axes, "there is one truth of a clip")
-    both = (true, predicted)
-    one_channel = true.film_shape[0] == 1 or all(films.is_grey() for films in both)
-    if one_channel and all(films.may_be_grey for films in both):
-        for films in both:
+    every = (true, *predicted.values())
+    one_channel = true.film_shape[0] == 1 or all(films.is_grey() for films in every)
+    if one_channel and all(films.may_be_grey for films in every):
+        for films in every:
             films.take_as_grey()
     return predicted, GivenTruth(true, part if is_data(given.true) else "test")
+
+
+def _rows(paths: Sequence[Path]) -> dict[str, Path]:
+    """Name of its row -> path of films; several are called after their files."""
+    names = ["prediction"] if len(paths) == 1 else file_names([path.absolute() for path in paths])
+    return dict(zip(names, paths, strict=True))
 
 
 def _check_idle(given: GivenConfig, pred_is_array: bool, true_is_array: bool) -> None:
