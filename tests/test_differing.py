@@ -63,3 +63,7 @@ def test_data_are_called_as_their_results_are():
     data[1]["sha256"] = "0000ffff11"
     runs = {one["path"]: said(tiny_model(), tiny_training(), data=one) for one in data[:2]}
     assert differing(runs) == {"data": ["two (12ab34cd…)", "two (0000ffff…)"]}, "other clips of one name"
+    third = data[1] | {"path": "c/other.h5"}
+    runs = {one["path"]: said(tiny_model(), tiny_training(), data=one) for one in (*data[:2], third)}
+    told = ["two (12ab34cd…)", "two (0000ffff…)", "other (0000ffff…)"]
+    assert differing(runs) == {"data": told}, "also where those of another name are the same"
