@@ -61,4 +61,5 @@ def test_it_stays_within_0_and_1_whatever_rounding_adds():
     for things in range(2, 60):
         truth = chance.integers(0, 7, things)
         assert 0 <= mutual_information(truth, truth) <= 1
+        assert 0 <= mutual_information(6 - truth, truth) <= 1
         assert 0 <= mutual_information(*np.indices((things, 7)).reshape(2, -1)) <= 1
