@@ -63,6 +63,8 @@ def test_points_are_joined_only_where_data_sets_are_in_an_order():
     apart, together = ({line.get_label(): line for line in figure.axes[0].lines} for figure in figures)
     assert apart["gru"].get_linestyle() == "None"
     assert together["gru"].get_linestyle() == "-"
+    aside = [[abs(lines[name].get_xdata()[0]) for name in ("gru", "rims")] for lines in (apart, together)]
+    np.testing.assert_allclose(aside, [[0.15, 0.15], [0.05, 0.05]], err_msg="closer where lines join them")
     assert np.isnan(apart["blank"].get_xdata()).sum() == 3, "levels with gaps"
     assert apart["blank"].get_zorder() < min(apart["gru"].get_zorder(), apart["rims"].get_zorder()), "hides no mark"
     np.testing.assert_allclose(together["blank"].get_xydata(), [[0, 4.0], [1, 4.1], [2, 4.2]])
@@ -169,6 +171,15 @@ def test_a_mean_over_fewer_steps_is_not_drawn_beside_others_but_named():
     np.testing.assert_allclose(marks(plot)["gru"][:, 1], [3, 4])
     nothing = compare_over_data(by_data([*tables, ("rims", scored("balls2", 2, lost_from=0))]))
     assert "not drawn" not in draw_comparison(nothing).axes[0].get_title(loc="left"), "there is no mean"
+
+
+def test_a_mean_over_first_steps_is_drawn_whatever_lacks_later():
+    tables = [("gru", scored("a", 3)), ("gru", scored("b", 4)), ("rims", scored("a", 1, lost_from=1))]
+    asked = [(row, replace(one, protocol=one.protocol.model_copy(update={"means": (1,)}))) for row, one in tables]
+    first, both = draw_comparison(compare_over_data(by_data(asked))).axes
+    assert [plot.get_title(loc="left").partition("not drawn: ")[2] for plot in (first, both)] == ["", "rims"]
+    np.testing.assert_allclose(marks(first)["rims"][:, 1], [1, np.nan])
+    assert np.isnan(marks(both)["rims"][:, 1]).all()
 
 
 def test_curves_over_data_have_a_panel_for_each_in_which_a_model_has_its_look():
