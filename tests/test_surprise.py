@@ -307,9 +307,13 @@ def test_what_was_drawn_of_earlier_scores_goes_with_them(data, films, tmp_path):
 
 def test_saving_over_earlier_scores_leaves_what_was_written_anew(films, tmp_path):
     found = judge_scorer(hashed, films, PlausibilityConfig(resamples=40))
-    found.save(tmp_path)
+    together = tmp_path.with_name("together.json")
+    together.write_text("{}")
+    found.save(tmp_path, summaries=[together])
+    assert together.exists(), "there was nothing before that it could tell of"
     (tmp_path / "scene-3.gif").write_bytes(b"")
-    written = found.save(tmp_path, overwrite=True)
+    written = found.save(tmp_path, overwrite=True, summaries=[together])
+    assert not together.exists()
     assert sorted(tmp_path.iterdir()) == sorted(written)
     assert tmp_path / "surprise.npz" in written
 
@@ -357,6 +361,8 @@ def test_json_and_csv_say_the_same(films):
     table = found.table()
     assert all(words in table for words in ("O2 occluded", "dynamic-2", "1 object ", "3 objects", "matched"))
     of_aggregates = table.split("\n\n")[1:-1]
+    heads = ["scenes", "relative", "from", "to", "strict", "ties", "absolute", "from", "to"]
+    assert [block.split("\n")[0].split() for block in of_aggregates] == [[name, *heads] for name in told["errors"]]
     shown = 1 + 3 + 2 + 3 + 3 + 6  # of pairs of conditions, block and occlusion alone
     assert [len(block.splitlines()) for block in of_aggregates] == [1 + shown] * 3
 
