@@ -68,6 +68,8 @@ def test_the_truth_lies_over_the_prediction_in_transparent_blue():
     blue = np.array(MISSED)
     over = [0.6 * blue + 0.4 * 255, 0.6 * blue, (255, 255, 255), (51, 51, 51)]
     np.testing.assert_allclose(laid_over(truth, prediction)[0], over, atol=0.5)
+    red = np.array([[[[255, 0, 0]]]], np.uint8)
+    assert laid_over(red, 0 * red)[0, 0, 0] == pytest.approx(0.6 * blue, abs=0.5), "as opaque where it is of one colour"
 
 
 @pytest.mark.parametrize(("row", "name"), [("modules", "active"), ("schemata", "schema")])
@@ -182,6 +184,9 @@ def test_masks_mix_the_colours_of_their_modules():
     film = in_small(draw("masks", view(), SCALE).film)
     shares = trace()["masks"][4, :, 3, 17]
     np.testing.assert_allclose(film[4, 3, 17], shares @ OBJECT_COLORS[:MODULES], atol=0.5)
+    own = {"masks": np.ones((FRAMES, MODULES, HEIGHT, WIDTH))}
+    most = np.minimum(OBJECT_COLORS[:MODULES].sum(0, dtype=int), 255)
+    assert (draw("masks", view(trace=own), SCALE).film == most).all(), "those of one's own need not be shares"
 
 
 def test_the_caption_of_a_panel_stays_beside_the_numbers_of_many_modules():
@@ -287,11 +292,12 @@ def test_the_legend_of_a_crowd_names_each_color_once():
     assert [swatch.name for swatch in draw("boxes", view(masks=masks), SCALE).swatches] == list("1234567")
 
 
-def test_lines_of_boxes_are_seen_in_pictures_of_half_the_size():
-    film, prediction = (draw(row, view(), 3).film[-1] for row in ("boxes", "pred"))
-    left, top = 6 * 3, 2 * 3
-    assert (film[top : top + 2, left : left + 2] == OBJECT_COLORS[0]).all()
-    np.testing.assert_array_equal(film[top + 2, left + 2], prediction[top + 2, left + 2])
+@pytest.mark.parametrize(("scale", "line"), [(3, 2), (13, 3)])
+def test_lines_of_boxes_are_seen_in_pictures_of_half_the_size(scale, line):
+    film, prediction = (draw(row, view(), scale).film[-1] for row in ("boxes", "pred"))
+    left, top = 6 * scale, 2 * scale
+    assert (film[top : top + line, left : left + line] == OBJECT_COLORS[0]).all()
+    np.testing.assert_array_equal(film[top + line, left + line], prediction[top + line, left + line])
 
 
 def test_a_strip_has_the_rows_that_were_asked_for():
