@@ -14,6 +14,7 @@ from torch import nn
 
 from videopred.bench import cores as bench
 from videopred.bench import generate as making
+from videopred.bench import timing
 from videopred.bench.cores import SUBJECTS, bench_cores
 from videopred.bench.cores import table as cores_table
 from videopred.bench.generate import bench_generate, table
@@ -51,6 +52,22 @@ def test_shares_name_what_takes_the_time():
     less = shares(lambda: plain_balls(4, 30, [1.0], [1.0], 0.5, np.random.default_rng(0)), ("<lambda>", "plain_balls"))
     assert not {"<lambda>", "plain_balls"} & set(less)
     assert sum(less.values()) == pytest.approx(1)
+
+
+def test_the_time_of_a_function_that_calls_itself_is_its_own(monkeypatch):
+    monkeypatch.setattr(timing, "_PACKAGE", __file__)
+
+    def falls(depth: int) -> None:
+        sum(range(50_000))
+        if depth > 1:
+            falls(depth - 1)
+
+    def twice() -> None:
+        for _ in range(2):
+            sum(range(50_000))
+
+    found = shares(lambda: (falls(60), twice()))
+    assert found["falls"] > found["twice"]
 
 
 def test_an_expression_is_told_by_its_file():
