@@ -171,7 +171,7 @@ BAD = {
     "report {gru} --scores nowhere": "--scores must be an existing file or folder, got nowhere",
     "render {gru} {data} --figure strip --rows pred": "--rows must be left out with --figure, got pred; a figure has",
     "render {gru} {data} --figure strip --out a.gif": "--out must be a folder, or end in .png, .svg or .pdf for a",
-    "render {gru} {data} --rows truth,pred --without 0": "--rows must name any of modules, attention, schemata, ma",
+    "render {gru} {data} --rows truth,boxes --without 0": "--rows must name any of modules, attention, schemata, ma",
     "render {gru} {data} --figure strip --without 0": "--figure must be left out with an intervention, got strip",
     "render {gru} {data} --figure strip --frame-ms 50": "--frame-ms must be left out with --figure, got 50; a figure",
     "render {gru} {data} --from-step 3": "--from-step must be left out without an intervention, got 3; give --without,",
