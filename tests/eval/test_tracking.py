@@ -8,7 +8,7 @@ import torch
 from made_up_objects import BALLS, CLIPS, RADIUS, STEPS, drawn, hide, paint, true_objects
 from torch import Tensor
 
-from videopred.eval.discs import Tracks, given_up
+from videopred.eval.discs import Tracks, given_up, lit_pixels, settle
 from videopred.eval.objects import Objects
 from videopred.eval.tracking import UNEXPECTED, track
 
@@ -272,3 +272,20 @@ def test_of_equal_discs_the_one_that_is_farther_from_where_it_was_expected_is_gi
     before[0, strayed, 1] += 1
     up = given_up(tracks, before, np.full((1, 2), 20.0), ALL)
     np.testing.assert_array_equal(up, [np.arange(2) == strayed])
+
+
+@pytest.mark.parametrize(("away", "area"), [(5.9, 1), (6.1, 0)])
+def test_pixels_up_to_two_beyond_a_disc_may_be_its_own(away, area):
+    lit = np.zeros((1, 5, 17), bool)
+    lit[0, 2, 14] = True
+    tracks, first = two_discs((4.0, 3.0)), np.array([[True, False]])
+    tracks.place[0, 0] = 14.5 - away, 2.5
+    assert settle(tracks, lit_pixels(lit), first).tolist() == [[area, 0]]
+    assert tracks.place[0, 0, 0] == pytest.approx(14.5 if area else 14.5 - away)
+
+
+@pytest.mark.parametrize(("apart", "pixels"), [(2, 41.0), (5, 20.0)])
+def test_discs_that_show_half_more_than_one_or_lie_a_radius_apart_are_both_kept(apart, pixels):
+    tracks = two_discs((4.0, 4.0))
+    tracks.place[0, 1, 0] = 10 + apart
+    assert not given_up(tracks, tracks.place, np.array([[pixels, pixels - 3]]), ALL).any()
