@@ -133,6 +133,19 @@ def test_so_are_those_as_long_as_the_horizon_and_those_that_were_rounded(tmp_pat
         score_one(predicted, true, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
 
 
+@pytest.mark.parametrize(("clips", "share"), [(1, 1), (3, 254 / 255)])
+def test_predictions_that_begin_with_the_context_of_one_clip_or_nearly_are_taken(tmp_path, clips, share):
+    """Of one clip it may be right, and a level of 256 is more than numbers of 16 bits round."""
+    pred = HARD[:, 2:].astype(float)
+    pred[:clips] = share * HARD[:clips, :2]
+    np.save(tmp_path / "t.npy", HARD)
+    np.save(tmp_path / "p.npy", pred)
+    words = {"range": (0, 1), "axes": "BTCHW"}
+    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
+    asked = Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere")
+    assert evaluate_given(predicted, truth, asked).values["prediction"]["mse"].min() > 0
+
+
 @pytest.mark.parametrize("frames", [4, 2])
 def test_right_predictions_of_films_that_repeat_are_taken(tmp_path, frames):
     true = np.concatenate([HARD[:, :2], HARD[:, :2]], axis=1)
