@@ -2,7 +2,7 @@
 
 import pytest
 
-from videopred.processes import my_place
+from videopred.processes import check_meeting_place, my_place
 from videopred.slurm import my_job, my_task
 
 JOB = {"SLURM_JOB_ID": "8", "SLURM_JOB_NAME": "job", "SLURM_NTASKS": "4", "SLURM_NTASKS_PER_NODE": "2"}
@@ -89,3 +89,12 @@ def test_what_torchrun_says_of_places_goes_before_what_srun_says(told):
     assert my_place() == (2, 4)
     told({"RANK": "5", "WORLD_SIZE": "8"})
     assert my_place() == (5, 8)
+
+
+def test_a_task_that_is_told_of_another_meeting_place_wants_all_of_it(told, monkeypatch):
+    monkeypatch.delenv("MASTER_PORT", raising=False)
+    told(STEP)
+    check_meeting_place()
+    told({"MASTER_ADDR": "first"})
+    with pytest.raises(ValueError, match=r"^MASTER_PORT must say where the processes meet, got nothing; unset"):
+        check_meeting_place()
