@@ -210,6 +210,8 @@ def test_the_papers_protocols():
     assert (BallsConfig().context, BallsConfig().horizon) == (15, 35)
     assert (MovingMNISTConfig().context, MovingMNISTConfig().horizon) == (5, 25)
     assert (OcclusionConfig().context, OcclusionConfig().horizon) == (20, 80)
+    short = BallsConfig(frames=7)
+    assert (short.context, short.horizon) == (3, 4), "at most half is given, and the rest imagined"
 
 
 def test_an_unknown_preset_offers_the_nearest():
