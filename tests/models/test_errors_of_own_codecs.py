@@ -180,6 +180,7 @@ def test_what_is_no_codec_is_named(place, old, new, message):
         ),
         ("outputs.sum(1)", "0 * outputs.sum(1).detach()", "must make logits that depend on what it is given, .*"),
         ("outputs.sum(1)", "outputs.sum(1).cumsum(0)", "must take each frame by itself, got another result .*"),
+        ("sum(1)),", "sum(1)).cumsum(0) * 1e-6,", "must take each frame by itself, got another result .*"),
         ("outputs.sum", "outputs.sub_(1).sum", "must leave what it is given as it is, got a change; copy it .*"),
         ("outputs.sum", "(outputs - outputs.mean(0)).sum", "must take each frame by itself, got another result .*"),
         ("sum(1)),", "sum(1)).squeeze(0),", r"must return logits .*, here \(1, 3, 16, 24\), got \(3, 16, 24\); .*"),
@@ -211,6 +212,11 @@ def test_what_is_no_decoder_is_named(place, old, new, message):
             "'masks': 'K H W'",
             "{'masks': ZEROS(2, 3, 16, 24) + 1.5}",
             r"must trace masks in \[0, 1\], got 1\.5 to 1\.5; take",
+        ),
+        (
+            "'masks': 'K H W'",
+            "{'masks': ZEROS(2, 3, 16, 24) - 0.5}",
+            r"must trace masks in \[0, 1\], got -0\.5 to -0\.5; take",
         ),
         ("'masks': 'K W H'", "{}", "must have the axes K H W for masks in trace_axes, got K W H; trace these"),
         (
