@@ -68,6 +68,7 @@ BAD = {
     "train {data} --core gru --codec.positions coord4": "--codec.positions must come with a core that reads a map, got",
     "train {data} --core.reads maps --codec.positions coord4": "got maps; did you mean map?",
     "train {data} --core scoff --decoder masks --codec.embedding 9": "--codec.embedding must be left out with -",
+    "train {data} --core scoff --codec mila --codec.embedding 9": "--codec.embedding must be left out with -",
     "check-core rims --core.no-comm --core.comm-heads 2": "--core.comm-heads must be left out with --core.no-comm",
     "train gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred generate",
     "train balls4.h5": "got balls4.h5 (nothing there); make one with `videopred generate balls4`",
