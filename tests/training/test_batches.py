@@ -157,3 +157,12 @@ def test_loader_processes_are_no_children_of_a_server(data, monkeypatch, usual, 
     batches = Batches(clips, config, torch.device("cpu"))
     batches.trainer = SimpleNamespace(world_size=1, global_rank=0)
     assert batches.val_dataloader().multiprocessing_context.get_start_method() == taken
+
+
+def test_validation_takes_as_many_clips_at_once_as_training_does_in_a_piece(data):
+    """More may not fit into the memory of a device."""
+    training = tiny_training(batch_size=12, accumulate=2)
+    config = RunConfig(model=tiny_model(), film_shape=(1, 2, 3), training=training)
+    batches = Batches(TrainingClips(ClipFile(data), training), config, torch.device("cpu"))
+    batches.trainer = SimpleNamespace(world_size=3, global_rank=1)
+    assert batches.val_dataloader().batch_size == 12 / (2 * 3)

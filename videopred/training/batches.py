@@ -58,7 +58,7 @@ class Batches(lightning.LightningDataModule):
         assert self.trainer is not None
         training, world = self.config.training, self.trainer.world_size
         clips = WeightedClips(self.clips.validate)
-        size = max(1, training.batch_size // (training.accumulate * world))
+        size = training.batch_size // (training.accumulate * world)
         numbers = equal_numbers(len(self.clips.validate), world, self.trainer.global_rank)
         return DataLoader(clips, batch_size=size, sampler=numbers, **self._workers)
 
