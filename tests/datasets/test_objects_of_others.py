@@ -8,7 +8,7 @@ from groups_of_others import write_group
 from videopred.datasets import find_recipe, make_world
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.description import describe
-from videopred.datasets.foreign_values import unit_and_offset
+from videopred.datasets.foreign_values import unit_and_offset, unit_of_radii
 from videopred.datasets.h5_arrays import arrays_in
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
@@ -67,6 +67,15 @@ def test_radii_have_a_unit_of_their_own(tmp_path, radii, expected, told, scale):
     assert file.read("train", "positions", 0, 3) == pytest.approx(places.swapaxes(0, 1))
     assert file.remarks.get("radii") == told
     assert any("radii" in note for note in notes_on_places(["position"], file, "train")) == (told is not None)
+
+
+@pytest.mark.parametrize(("seen", "units"), [(1, (1, 2)), (0, (1, 1))])
+def test_radii_of_objects_that_are_hidden_tell_no_unit(seen, units):
+    """Most here are seen in one of five frames, or in none, and have a radius in all."""
+    masks, places = (array[:, 0] for array in discs_and_places())
+    masks[seen:] = 0
+    told = [unit_of_radii(np.full(places.shape[:2], radius), masks) for radius in (1.5, 0.75)]
+    assert told == list(units)
 
 
 @pytest.mark.parametrize(
