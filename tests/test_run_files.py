@@ -16,6 +16,7 @@ def test_the_name_of_clips_is_that_of_their_folder_or_of_their_file_without_its_
     monkeypatch.chdir(tmp_path / "balls.v1")
     names = {"x/balls4.h5": "balls4", "x/balls4.v2.h5": "balls4.v2", "../balls.v1": "balls.v1", ".": "balls.v1"}
     names |= {"below/..": "balls.v1", "..": tmp_path.name}
+    names |= {f"x/two.v3{ending}": "two.v3" for ending in (".HDF5", ".npy", ".npz", ".gif", ".mp4", ".json")}
     assert {data: data_name(Path(data)) for data in names} == names
 
 
