@@ -67,6 +67,13 @@ def test_a_horizon_may_be_a_number_of_numpys(kind):
     assert times(roll_out(Clock(), clock_film(CONTEXT), kind(HORIZON)).prediction) == [14, 15, 16]
 
 
+def test_a_kept_rollout_is_told_by_the_words_that_are_not_the_usual_ones():
+    usual = {"run": "a", "part": "test", "feedback": "soft", "intervention": []}
+    assert rollout_words(usual) == ["a"]
+    other = {"part": "validation", "feedback": "sample", "intervention": ["without 1"]}
+    assert rollout_words(usual | other) == ["a", "--part", "validation", "--feedback", "sample", "without 1"]
+
+
 @pytest.mark.parametrize("made", ["[" * 100_000, '{"intervention": 1, "run": "a"}', "null"])
 def test_what_others_call_made_says_nothing_odd(made):
     assert rollout_words(made_in({"made": np.array(made)})) in ([], ["a"])
@@ -268,6 +275,7 @@ def test_chance_is_one_generator_for_each_clip(predictor):
             {"horizon": 2},
             r"^context must hold numbers in \[0, 1\], got 25.5 to 30.6; make",
         ),
+        (clock_film(3) * 20 - 1, {"horizon": 2}, r"^context must hold numbers in \[0, 1\], got 1 to 1.4; make"),
         (clock_film(3) * torch.nan, {"horizon": 2}, "got NaN among them; make it with videopred"),
     ],
 )
@@ -338,6 +346,18 @@ def test_a_rollout_in_bfloat16_is_kept_in_single_precision(tmp_path):
         assert {films["prediction"].dtype, trace["states"].dtype} == {np.dtype(np.float32)}
         np.testing.assert_array_equal(films["prediction"], rollout.prediction.float())
         np.testing.assert_array_equal(trace["states"], rollout.trace["states"].float())
+
+
+def test_kept_numbers_are_of_the_type_that_they_were(tmp_path):
+    kinds = {"states": torch.float64, "active": torch.bool, "schema": torch.int64}
+    film = torch.rand(B, 4, C, H, W, dtype=torch.float64)
+    rollout = Rollout(film, film[:, 1:], film, {name: torch.ones(B, 7, 3, dtype=kind) for name, kind in kinds.items()})
+    save_rollout(tmp_path / "rollout.npz", rollout, film, {})
+    save_trace(tmp_path / "trace.npz", rollout, {}, {})
+    with np.load(tmp_path / "rollout.npz") as films, np.load(tmp_path / "trace.npz") as trace:
+        np.testing.assert_array_equal(films["prediction"], film, strict=True)
+        told = {name.removeprefix("trace/"): str(values.dtype) for name, values in trace.items()}
+        assert {name: told[name] for name in kinds} == {"states": "float64", "active": "bool", "schema": "int64"}
 
 
 def test_a_trace_is_kept_with_what_is_known_of_the_clips(tmp_path):
