@@ -121,6 +121,9 @@ def test_windows_of_endless_clips_are_of_those_that_a_file_would_hold(tmp_path):
         assert [clip for clip, _ in places] == list(range(4 * number, 4 * number + 4))
         starts |= {start for _, start in places}
     assert len(starts) > 1
+    shared = {"world": 2, "accumulate": 2, "validation_clips": 2, "seed": 6}
+    pieces = [piece for rank in (0, 1) for piece in batches_of(recipe, rank=rank, **shared)[:2]]
+    assert torch.equal(torch.cat(pieces), made[0])
 
 
 def test_a_window_of_the_whole_clip_is_no_window(data, tmp_path):
