@@ -109,6 +109,7 @@ def test_runs_in_a_folder_of_seeds_that_were_not_trained_alike_are_told(place, t
     assert scores.notes == (
         "seed-0 and seed-3 do not differ in their seed alone, so there is no mean over all of them",
     )
+    assert judged(tmp_path, "seed-3", data=str(place / "balls4.h5")).notes == ()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path / "seed-0")
         assert judged(Path(), ".", "../seed-3", data=str(place / "balls4.h5")).notes == scores.notes
