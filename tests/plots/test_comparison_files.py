@@ -94,6 +94,13 @@ def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(feedb
     assert [line.get_label() for line in plot.lines if line.get_color() == curves.FAINT] == ["copy last"]
 
 
+def test_a_curve_is_shaded_from_its_lower_to_its_upper_end():
+    middle, low, high = np.array([[0.4, 0.5, 0.7], [0.3, 0.2, 0.6], [0.6, 0.9, 0.8]])
+    (plot,) = draw_curves({"MSE": ScorePanel({"gru": Curve(middle, low, high)}, False)}).axes
+    [band] = [path for shaded in plot.collections for path in shaded.get_paths()]
+    assert {*map(tuple, band.vertices)} == {(step, y) for ends in (low, high) for step, y in enumerate(ends, 1)}
+
+
 def test_a_curve_is_where_its_values_are():
     """A rising blue line goes from the lower left to the upper right."""
     rising = np.arange(5.0)
