@@ -143,6 +143,14 @@ def test_looks_are_not_rounded_to_the_digits_of_the_weights(data, reduction):
     assert (model._sums[0] / model._sums[1]).item() == pytest.approx(exact, rel=1e-6)
 
 
+def test_looks_are_at_the_full_task_from_the_first_on(data):
+    """Also while the frames that are the model's own still grow, and without the noise."""
+    frames = torch.from_numpy(ClipFile(data).read_frames("validation", 0, 2))
+    model, plain = learner(free_running=3, grow_over=5, noise=0.2), learner()
+    torch.testing.assert_close(model.losses_of(frames).mean(), plain.loss_of(frames, 3))
+    assert not torch.allclose(plain.loss_of(frames, 3), plain.loss_of(frames, 0), rtol=1e-4)
+
+
 @pytest.mark.parametrize("precision", ["16", "32", "64"])
 def test_what_is_logged_is_of_32_bits_at_least(data, monkeypatch, precision):
     frames = torch.from_numpy(ClipFile(data).read_frames("train", 0, 2))
