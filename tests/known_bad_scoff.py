@@ -28,7 +28,7 @@ class DrawsOutsideProject(SCOFF):
 class KeyOfEachSchema(SCOFF):
     """Has a preference among schemata, as key maps of their own would give."""
 
-    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, ...]:
         own = torch.arange(3).double().expand(candidates.shape[:3])
         return super()._choose(candidates, query, own)
 
@@ -59,21 +59,21 @@ class WeightsOfFiles(SCOFF):
 class MixesSchemata(SCOFF):
     """Takes the softmax itself, as the authors' LSTM version does."""
 
-    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, ...]:
         logits = (candidates * query.unsqueeze(2)).sum(-1)
-        return logits.argmax(-1), logits.softmax(-1)
+        return logits.argmax(-1), logits.softmax(-1), logits.softmax(-1)
 
 
 class ChoosesWithoutGradient(SCOFF):
-    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
-        schema, choice = super()._choose(candidates, query, noise)
-        return schema, choice.detach()
+    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, ...]:
+        schema, choice, weights = super()._choose(candidates, query, noise)
+        return schema, choice.detach(), weights
 
 
 class ForgetsTheTemperature(SCOFF):
     """Divides by the temperature twice."""
 
-    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, ...]:
         return super()._choose(candidates, query / self.config.temperature, noise)
 
 

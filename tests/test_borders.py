@@ -109,7 +109,7 @@ ROOMS: dict[str, set[str]] = {
     "surprise": SHARED | {"datasets", "eval", "rollout", "checkpoint", "device", "runs"},
     "report": SHARED
     | {"datasets", "eval", "rendering", "checkpoint", "device", "pictures", "training", "judging", "weights"}
-    | {"command_lines", "differing", "plots", "report"},
+    | {"command_lines", "differing", "palette", "plots", "report"},
     "demo": SHARED | {*SHELVES, "rendering", "checkpoint", "device", "training", "judging"},
     "doctor": SHARED | {"device", "eval", "self_test"},
     "self_test": SHARED | {"datasets", "models", "checkpoint", "training", "judging"},

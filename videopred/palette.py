@@ -31,15 +31,24 @@ MARK = (204, 0, 0)
 OBJECT_COLORS = np.array([ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE], np.uint8)
 """Object k, counted from 1, has number (k − 1) mod 7, and module k, counted from 0, number k mod 7."""
 SCHEMA_COLORS = np.array(
-    [(51, 34, 136), (221, 204, 119), (68, 170, 153), (136, 34, 85), (204, 102, 119), (136, 204, 238), (153, 153, 51)],
+    [
+        *((51, 34, 136), (221, 204, 119), (68, 170, 153), (136, 34, 85), (204, 102, 119), (136, 204, 238)),
+        *((153, 153, 51), (17, 119, 51), (170, 68, 153), (238, 119, 51)),
+    ],
     np.uint8,
 )
-"""Tol's muted colours, as a schema is no object, the first of them far apart in grey; schema k has number k mod 7."""
+"""Tol's muted colours and an orange, as a schema is no object; the first of them are far apart in grey. Schema k has
+number k mod 10."""
 
 
 def module_colors(count: int) -> np.ndarray:
     """(count, 3) uint8, of modules or object files."""
     return OBJECT_COLORS[np.arange(count) % len(OBJECT_COLORS)]
+
+
+def schema_colors(count: int) -> np.ndarray:
+    """(count, 3) uint8, of schemata."""
+    return SCHEMA_COLORS[np.arange(count) % len(SCHEMA_COLORS)]
 
 
 def tinted(shares: np.ndarray, axis: int, first: int = 0) -> np.ndarray:
@@ -54,9 +63,17 @@ def tinted(shares: np.ndarray, axis: int, first: int = 0) -> np.ndarray:
         (…, 3) uint8.
     """
     of_modules = np.moveaxis(shares, axis, -1)
-    colors = module_colors(first + of_modules.shape[-1])[first:]
-    mixed = of_modules[..., None] * colors + (1 - of_modules[..., None]) * np.array(PAGE)
-    return as_pixels(np.moveaxis(mixed, -2, axis))
+    return np.moveaxis(_mixed(of_modules, module_colors(first + of_modules.shape[-1])[first:]), -2, axis)
+
+
+def schema_tints(weights: np.ndarray) -> np.ndarray:
+    """Weights of schemata (…, S) in [0, 1] as their colours, as in `tinted`: (…, S, 3) uint8."""
+    return _mixed(weights, schema_colors(weights.shape[-1]))
+
+
+def _mixed(shares: np.ndarray, colors: np.ndarray) -> np.ndarray:
+    """Shares (…, K) of these colours (K, 3) in the page's, as pixels."""
+    return as_pixels(shares[..., None] * colors + (1 - shares[..., None]) * np.array(PAGE))
 
 
 def as_pixels(colors: np.ndarray) -> np.ndarray:

@@ -124,7 +124,8 @@ def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
 
 def test_of_clips_that_are_too_short_at_most_half_are_given():
     assert fitting(46, 5, 51) == (46, 5)
-    assert fitting(46, 5, 12) == (6, 5)
+    assert fitting(46, 5, 12) == (7, 5), "all but those to imagine"
+    assert fitting(15, 35, 45) == (15, 30)
     assert fitting(15, 35, 20) == (10, 10)
 
 

@@ -141,9 +141,9 @@ def test_predictions_that_begin_with_the_context_of_one_clip_or_nearly_are_taken
     np.save(tmp_path / "t.npy", HARD)
     np.save(tmp_path / "p.npy", pred)
     words = {"range": (0, 1), "axes": "BTCHW"}
-    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
+    predicted, truth = open_one("test", pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words)
     asked = Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere")
-    assert evaluate_given(predicted, truth, asked).values["prediction"]["mse"].min() > 0
+    assert score_one(predicted, truth, asked).values["prediction"]["mse"].min() > 0
 
 
 @pytest.mark.parametrize("frames", [4, 2])

@@ -78,6 +78,7 @@ def schemata_can_be_exchanged(kind: Kind) -> None:
     plain, moved = (unroll(one, slots, state, trace=True) for one in (core, other))
     close(moved.output, plain.output)
     assert torch.equal(order[moved.trace["schema"]], plain.trace["schema"])
+    close(moved.trace["schema_weights"], plain.trace["schema_weights"][..., order])
     assert len(plain.trace["schema"].unique()) == 3
 
 
@@ -118,10 +119,11 @@ def choice_is_hard_and_learns_softly(kind: Kind) -> None:
     candidates, query = torch.randn(2, BATCH, 4, 3, 8, generator=generator, dtype=torch.float64)
     query = query[:, :, 0].requires_grad_()  # comes divided by the temperature already
     noise = torch.randn(BATCH, 4, 3, generator=generator, dtype=torch.float64)
-    schema, choice = core._choose(candidates, query, noise)
+    schema, choice, soft = core._choose(candidates, query, noise)
     logits = (candidates * query.unsqueeze(2)).sum(-1) + noise
     assert torch.equal(choice.detach(), torch.nn.functional.one_hot(logits.argmax(-1), 3).double())
     assert torch.equal(schema, logits.argmax(-1))
+    close(soft, logits.softmax(-1))
     weights = torch.randn(BATCH, 4, 3, generator=generator, dtype=torch.float64)
     (expected,) = torch.autograd.grad((logits.softmax(-1) * weights).sum(), query)
     assert choice.requires_grad, "no gradient flows through the choice"

@@ -161,9 +161,12 @@ def test_a_silenced_file_is_not_said_to_use_a_schema():
     for changes in ({}, {"active": 1}):
         predictor = model("scoff", **changes)
         changed = intervene(predictor, Intervention(without=(1,)), CONTEXT)
-        schema = roll_out(changed, film(), HORIZON, trace=True).trace["schema"][:, CONTEXT - 1 :]
+        trace = roll_out(changed, film(), HORIZON, trace=True).trace
+        schema, weights = (trace[name][:, CONTEXT - 1 :] for name in ("schema", "schema_weights"))
         assert (schema[:, :, 1] == -1).all()
         assert (schema[:, :, [0, 2]] >= 0).any(-1).all()
+        assert (weights[:, :, 1] == 0).all()
+        torch.testing.assert_close(weights[:, :, [0, 2]].sum(-1), torch.ones_like(schema[:, :, [0, 2]]).float())
 
 
 @pytest.mark.parametrize("core", MODULAR)
@@ -214,7 +217,16 @@ def test_a_schema_is_used_by_every_file_and_one_chosen_anyway_changes_nothing():
     torch.testing.assert_close(rolled(only, force_schema=0), rolled(only))
     frozen = model("scoff", frozen_schema=True)
     forced = intervene(frozen, Intervention(force_schema=1), CONTEXT)
-    assert (roll_out(forced, film(), HORIZON, trace=True).trace["schema"][:, CONTEXT - 1 :] == 1).all()
+    trace = roll_out(forced, film(), HORIZON, trace=True).trace
+    assert (trace["schema"][:, CONTEXT - 1 :] == 1).all()
+    assert torch.equal(trace["schema_weights"], torch.nn.functional.one_hot(trace["schema"], 2).float())
+
+
+def test_a_core_with_schemata_that_cannot_be_told_which_to_use_says_what_is_lacking():
+    predictor = model("rims")
+    predictor.core.schemata = 2
+    with pytest.raises(ValueError, match=r"^RUN must have a method `with_schema` beside schemata, see .*, got rims"):
+        intervene(predictor, Intervention(force_schema=1), CONTEXT)
 
 
 def test_first_states_are_drawn_from_the_generator_that_is_given():

@@ -135,6 +135,28 @@ def test_schemata_are_coloured_and_their_shares_add_up():
         np.testing.assert_allclose(widths[schema], (chosen == schema).mean(0))
 
 
+def test_weights_of_schemata_are_drawn_line_by_line_and_the_chosen_is_framed():
+    """Of five schemata, the last is never used."""
+    weights = np.random.default_rng(2).dirichlet(np.ones(5), (FRAMES, MODULES)) * 0.5
+    weights[0] = np.nan
+    chosen = trace()["schema"]
+    chosen[3, 1] = -1  # rests
+    figure = schema_use([view(trace={"schema": chosen, "schema_weights": weights})])
+    raster = figure.axes[0]
+    painted = cells_of(raster).reshape(MODULES, 5, FRAMES, 3)
+    mixed = weights[1:, ..., None] * SCHEMA_COLORS[:5] + (1 - weights[1:, ..., None]) * 255.0
+    np.testing.assert_allclose(painted[:, :, 1:], mixed.transpose(1, 2, 0, 3), atol=0.5)
+    assert (painted[:, :, 0] == TRACK).all()
+    assert raster.get_ylim() == (MODULES - 0.5, -0.5)
+    assert list(raster.get_yticks()) == [0, 1, 2]
+    (framed,) = raster.collections
+    corners = {tuple(path.vertices[0].round(6)) for path in framed.get_paths()}
+    files = [(t, k) for t in range(1, FRAMES) for k in range(MODULES) if chosen[t, k] >= 0]
+    assert len(files) == len(corners) == (FRAMES - 1) * MODULES - 1
+    assert corners == {(t + 0.5, round(k - 0.5 + chosen[t, k] / 5, 6)) for t, k in files}
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [f"schema {k}" for k in range(5)]
+
+
 def test_seven_schemata_are_all_named_within_the_figure():
     figure = schema_use([view(trace={"schema": np.arange(FRAMES)[:, None] + np.zeros(MODULES)})])
     figure.draw_without_rendering()

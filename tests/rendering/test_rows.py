@@ -230,6 +230,13 @@ def test_what_the_model_did_is_drawn_untouched_and_changed(row):
     assert len(film_frames(intervened(), [row], panel_px=SCALE * WIDTH)) == FRAMES
 
 
+def test_all_schemata_that_there_are_to_choose_among_are_named():
+    chosen = np.full((FRAMES, MODULES), 1.0)
+    for weights, named in ({}, 2), ({"schema_weights": np.full((FRAMES, MODULES, 12), 0.1)}, 12):
+        swatches = draw("schemata", view(trace={"schema": chosen} | weights), SCALE).swatches
+        assert [swatch.name for swatch in swatches] == [str(schema) for schema in range(named)]
+
+
 def test_parts_are_object_files_where_they_have_schemata():
     plain = {name: values for name, values in trace().items() if name != "schema"}
     for of, part in ((view(), "object file"), (view(trace=plain), "module")):

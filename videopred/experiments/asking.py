@@ -158,10 +158,14 @@ def _scale(scale: str | None) -> Scale:
 
 
 def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:
-    """As many given and imagined frames as asked for; of clips that are too short for both, at most half are given."""
+    """As many given and imagined frames as asked for; where clips are too short for both, all their frames are used.
+
+    At most half of them are given then, or all but the horizon.
+    """
     if context + horizon > frames:
-        context = min(context, frames // 2)
-    return context, min(horizon, frames - context)
+        horizon = min(horizon, frames - min(context, frames // 2))
+        context = frames - horizon
+    return context, horizon
 
 
 def _written(value: object) -> str:

@@ -37,6 +37,7 @@ READ_TRACES: Mapping[str, str] = {
     "null_attention": "K",
     "top_down": "K",
     "schema": "K",
+    "schema_weights": "K S",
     "masks": "K H W",
 }
 """Each name in a trace that pictures and metrics read -> the axes after B and T by which they read it. The name of a
@@ -64,6 +65,11 @@ class Core(nn.Module):
     a tuple of such parts, the lowest layer first; none if it has no modules. A core that has some gives `given_out`,
     and its `advance` (or `step`) takes `silent`, a mask (modules,) bool of those that take no part in the step: they
     are not active, and nobody reads or hears them."""
+
+    schemata: int = 0
+    """How many there are to choose among, the numbers of `schema` in the trace; 0 of a core without. A core that has
+    some gives `with_schema(projected, state, schema)`, for --schema: what makes every module take that one in the step
+    from this entry and state."""
 
     def given_out(self, state: State) -> Tensor:
         """The output (B, K, D) that a step gives whose new state this is."""

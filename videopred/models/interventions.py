@@ -137,6 +137,8 @@ class Intervened(Core):
                 hushed[name] = values.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, L) or (B, heads, K, K)
             elif kind in ("null_attention", "top_down") and layer in rows:
                 hushed[name] = values.masked_fill(rows[layer], 0)  # (B, K)
+            elif kind == "schema_weights" and layer in rows:
+                hushed[name] = values.masked_fill(rows[layer][:, None], 0)  # (B, K, S)
             elif kind == "schema" and layer in rows:
                 hushed[name] = values.masked_fill(rows[layer], -1)  # (B, K)
         return hushed
@@ -212,8 +214,10 @@ def _check(core: Any, intervention: Intervention, layers: Sequence[range]) -> No
         check.require(alike, "--swap", "name two modules of one layer", f"{a},{b}", "layers may differ in width")
     wanted = intervention.force_schema
     if wanted is not None:
-        schemata = core.config.schemata if hasattr(core, "with_schema") else 0
-        fix = "take a model with schemata, such as scoff"
+        schemata = getattr(core, "schemata", 0)
+        fix = "take a model with schemata, such as scoff; a core of your own tells how many by schemata"
         check.require(schemata > 0, "--schema", "be left out without schemata", f"{wanted} for {name}", fix)
+        must = "have a method `with_schema` beside schemata, see videopred/models/core.py"
+        check.require(hasattr(core, "with_schema"), "RUN", must, name, "add it")
         must = f"lie in 0 to {schemata - 1}, the schemata of this {name}"
         check.require(0 <= wanted < schemata, "--schema", must, wanted, "choose one of these")

@@ -6,8 +6,10 @@ from torch import Tensor
 from videopred.models.arguments import autocast_on
 
 
-def choose(candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The chosen schema (B, K) int64 and its one-hot (B, K, S), through which the gradient of the softmax flows.
+def choose(candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """The chosen schema (B, K) int64, its one-hot, through which the gradient of the softmax flows, and that softmax.
+
+    Both of these are (B, K, S).
 
     Args:
         candidates: what each schema would make of each file, (B, K, S, D).
@@ -21,7 +23,7 @@ def choose(candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Ten
     soft = torch.softmax(logits, -1)
     schema = logits.argmax(-1)
     hard = torch.zeros_like(soft).scatter_(-1, schema.unsqueeze(-1), 1.0)
-    return schema, hard + (soft - soft.detach())  # the difference is 0, so what comes out is exactly one-hot
+    return schema, hard + (soft - soft.detach()), soft  # the difference is 0, so what comes out is exactly one-hot
 
 
 def pick(choice: Tensor, candidates: Tensor) -> Tensor:

@@ -95,9 +95,9 @@ class SCOFF(Core):
         super().__init__()
         self.config = config
         self.rows, self.units = config.files, config.units
-        self.state_rows = (config.files,)
+        self.state_rows, self.schemata = (config.files,), config.schemata
         units, heads = config.units, config.input_heads
-        self.trace_axes = {"schema": "K", "input_attention": "heads K L"}
+        self.trace_axes = {"schema": "K", "schema_weights": "K S", "input_attention": "heads K L"}
         self._key = config.input_key if config.input_attention else 0
         if config.input_attention:
             self.input_query = nn.Linear(units, heads * config.input_key, bias=False)
@@ -246,10 +246,11 @@ class SCOFF(Core):
         candidates = self._imagine(read, state[0])
         if self.config.frozen_schema:
             schema, choice = frozen, functional.one_hot(frozen, self.config.schemata).to(old.dtype)
+            weights = choice
         else:
-            schema, choice = self._choose(candidates[0], schema_query, projected.noise)
+            schema, choice, weights = self._choose(candidates[0], schema_query, projected.noise)
         memory = tuple(pick(choice, candidate) for candidate in candidates)
-        trace = {"schema": schema, "input_attention": attention}
+        trace = {"schema": schema, "schema_weights": weights, "input_attention": attention}
         if self.config.active is not None:
             scores = -attention.mean((1, 3))
             if self.random is not None:

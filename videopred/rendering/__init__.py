@@ -70,7 +70,9 @@ FIGURES: dict[str, Drawing] = {
         needs=("active", "positions"),
     ),
     "schemata": Drawing(
-        "Each object file's schema over time (SCOFF, figures 3 and 15).", f"{_PAPER}:schema_use", needs=("schema",)
+        "Each object file's schema over time, and the weights among which it chose (SCOFF, figures 3 and 15).",
+        f"{_PAPER}:schema_use",
+        needs=("schema",),
     ),
     "top-down": Drawing(
         "Attention on the layer above against occlusion, over all clips chosen (after BRIMs, figure 2).",

@@ -72,9 +72,15 @@ def frames_along(plot: Any, frames: int, context: int) -> None:
     plot.axvline(context + 0.5, color=hue(INK), gapcolor="white", linewidth=2, linestyle="--")  # seen on black as well
 
 
-def cells(plot: Any, colors: np.ndarray) -> None:
-    """Paint (K, T, 3) uint8 as cells with a gap between bands: row k at y = k, column t at frame t + 1."""
-    bands, frames = colors.shape[:2]
+def cells(plot: Any, colors: np.ndarray, lines: int = 1) -> None:
+    """Paint (K lines, T, 3) uint8 as cells with a gap between bands: band k around y = k, column t at frame t + 1.
+
+    Args:
+        plot: where.
+        colors: of each cell, a band's lines one below the other.
+        lines: that one band has.
+    """
+    bands, frames = len(colors) // lines, colors.shape[1]
     edges = (0.5, frames + 0.5, bands - 0.5, -0.5)
     plot.imshow(colors, aspect="auto", interpolation="none", extent=edges)
     for band in range(1, bands):

@@ -73,6 +73,12 @@ class ClipView(NamedTuple):
         """What a part of the state is called: a module, or SCOFF's object file, which chooses a schema."""
         return "object file" if self.traced("schema") else "module"
 
+    @property
+    def schemata(self) -> int:
+        """How many schemata there are to choose among; of a model that keeps that to itself, up to the last in use."""
+        weights = self.traced("schema_weights")
+        return weights[0].shape[-1] if weights else int(np.nanmax(self.traced("schema")[0])) + 1
+
     def traced(self, name: str) -> list[np.ndarray]:
         """The traces of that name, the lowest layer's first; a layer's own begin with `layer0.` and so on."""
         return [values for key, values in self.trace.items() if key.rpartition(".")[2] == name]

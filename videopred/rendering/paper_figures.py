@@ -5,8 +5,9 @@ from itertools import groupby
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 
 from videopred.palette import (
     CONTEXT,
@@ -15,9 +16,10 @@ from videopred.palette import (
     OBJECT_COLORS,
     PAGE,
     ROLLOUT,
-    SCHEMA_COLORS,
     TRACK,
     schema_cells,
+    schema_colors,
+    schema_tints,
 )
 from videopred.rendering.canvas import LETTERS, SMALL, TIME, cells, dress, empty_figure, frames_along, hue, literal
 from videopred.rendering.clip_view import ClipView
@@ -152,15 +154,20 @@ def activation_and_positions(views: Sequence[ClipView]) -> Figure:
 def schema_use(views: Sequence[ClipView]) -> Figure:
     """Which schema each object file used at each frame, and how often all in all.
 
-    Where the true motion is known, its name stands above, and a line where it changes. Source: SCOFF, figures 3 and 15.
+    Of a model that tells the weights among which it chose, a file has a line for each schema, the stronger coloured the
+    higher its weight, with a frame around the one it used. Where the true motion is known, its name stands above, and a
+    line where it changes. Source: SCOFF, figures 3 and 15.
     """
     (view,) = views
     (chosen,) = (values.T for values in view.traced("schema"))  # (K, T)
-    used = range(int(np.nanmax(chosen)) + 1)
-    figure = empty_figure(_WIDE, 1.5 + 0.28 * len(chosen))
+    weights, every = view.traced("schema_weights"), range(view.schemata)
+    figure = empty_figure(_WIDE, 1.5 + max(0.28, 0.08 * len(every) * len(weights)) * len(chosen))
     raster, shares = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [4, 1]})
     dress(raster, "", TIME, "object file")
-    cells(raster, schema_cells(chosen))
+    if weights:
+        _paint_weights(raster, weights[0].swapaxes(0, 1), chosen)
+    else:
+        cells(raster, schema_cells(chosen))
     frames_along(raster, chosen.shape[1], view.context)
     for word, first, last in _runs(view.truths.get("motion", ())):
         words, middle = f"motion: {word}", (first + last) / 2
@@ -170,13 +177,13 @@ def schema_use(views: Sequence[ClipView]) -> Figure:
     dress(shares, "", "share of frames")
     shares.tick_params(left=False)
     left = np.zeros(len(chosen))
-    for schema in used:
+    colors = list(map(hue, schema_colors(len(every))))
+    for schema in every:
         share = (chosen[:, 1:] == schema).mean(1)
-        color = hue(SCHEMA_COLORS[schema % len(SCHEMA_COLORS)])
-        shares.barh(range(len(chosen)), share, left=left, color=color, height=0.8)
+        shares.barh(range(len(chosen)), share, left=left, color=colors[schema], height=0.8)
         left += share
     shares.set_xlim(0, 1)
-    patches = [Patch(color=hue(SCHEMA_COLORS[k % len(SCHEMA_COLORS)]), label=f"schema {k}") for k in used]
+    patches = [Patch(color=colors[schema], label=f"schema {schema}") for schema in every]
     figure.legend(
         handles=patches,
         loc="outside upper left",
@@ -186,6 +193,16 @@ def schema_use(views: Sequence[ClipView]) -> Figure:
         labelcolor=hue(INK),
     )
     return figure
+
+
+def _paint_weights(plot: Axes, weights: np.ndarray, chosen: np.ndarray) -> None:
+    """Weights (K, T, S) of the schemata, a band for each object file with a line for each schema, and a frame around
+    the one it used (K, T)."""
+    count = weights.shape[-1]
+    cells(plot, schema_tints(weights).swapaxes(1, 2).reshape(-1, weights.shape[1], 3), count)
+    used = ((file, frame, int(chosen[file, frame])) for file, frame in np.argwhere(chosen >= 0).tolist())
+    frames = [Rectangle((at + 0.5, file - 0.5 + schema / count), 1, 1 / count) for file, at, schema in used]
+    plot.add_collection(PatchCollection(frames, facecolor="none", edgecolor=hue(INK), linewidth=0.8))
 
 
 def _runs(words: Iterable[str]) -> Iterator[tuple[str, int, int]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from videopred.frames import nearest
-from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, as_pixels, module_colors, schema_cells, tinted
+from videopred.palette import INK, PAGE, TRACK, as_pixels, module_colors, schema_cells, schema_colors, tinted
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.lettering import TEXT
 from videopred.rendering.page import Page
@@ -23,7 +23,7 @@ def modules(view: ClipView, scale: int) -> Panel:
 def schemata(view: ClipView, scale: int) -> Panel:
     """Each object file's schema."""
     (chosen,) = view.traced("schema")  # (T, K)
-    swatches = numbers(SCHEMA_COLORS[np.arange(int(np.nanmax(chosen)) + 1) % len(SCHEMA_COLORS)])
+    swatches = numbers(schema_colors(view.schemata))
     film, stills, _ = _raster(view, scale, schema_cells(chosen))
     return Panel(film, stills, "schemata", swatches, "schema")
 

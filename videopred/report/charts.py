@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred.amounts import four_digits
+from videopred.palette import SCHEMA_COLORS
 
 WIDTH, HEIGHT = 420, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 30, 30, 40
@@ -114,7 +115,7 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
             value = float(shares[t, k])
             if not isfinite(value) or value < 0 or (value == 0 and not chosen):
                 continue
-            style = f"schema-{int(value) % COLOURS}" if chosen else f"cell-{(first + k) % COLOURS}"
+            style = f"schema-{int(value) % len(SCHEMA_COLORS)}" if chosen else f"cell-{(first + k) % COLOURS}"
             faint = "" if chosen else f' fill-opacity="{min(1.0, value):.2f}"'
             place = f'x="{_LEFT + t * wide:.1f}" y="{y + 1}" width="{wide:.2f}" height="{high - 2}"'
             body.append(f'<rect class="{style}" {place}{faint}/>')
@@ -151,7 +152,7 @@ def _choices(choices: Sequence[int]) -> list[str]:
     for choice in reversed(choices):
         parts.append(f'<text class="tick" x="{x}" y="16" text-anchor="end">{choice}</text>')
         x -= 10 + 7 * len(str(choice))
-        parts.append(f'<rect class="schema-{choice % COLOURS}" x="{x - 2}" y="7" width="10" height="10"/>')
+        parts.append(f'<rect class="schema-{choice % len(SCHEMA_COLORS)}" x="{x - 2}" y="7" width="10" height="10"/>')
         x -= 12
     return parts
 
