@@ -226,6 +226,17 @@ def test_a_scale_says_nothing_that_flags_have_changed_again():
     assert elsewhere == {name for name in told if not name.startswith(("recipe.", "clips."))} < told
 
 
+def test_a_core_that_brings_another_decoder_is_said_to():
+    said = "with core rims it decodes with shared, not files; --decoder files keeps that"
+    for scale, core, last in (("tiny", "rims", said), ("tiny", "scoff", None), ("paper", "rims", said)):
+        asked = ask("scoff-balls4", scale, core)
+        _, usual = asked.with_asked_core
+        lines = asked.told(usual).splitlines()
+        assert (lines[-1:] == [last]) == (last is not None)
+        own = usual.model_copy(update={"model": usual.model.model_copy(update={"decoder": asked.scaled.model.decoder})})
+        assert "decodes" not in asked.told(own)
+
+
 def _settings(told: str) -> set[str]:
     return {line.split()[0] for line in told.splitlines()[1:]}
 

@@ -54,7 +54,9 @@ class Asked(NamedTuple):
         return published, at_scale(published, self.scale)
 
     def told(self, run: ExperimentConfig, *, own_clips: bool = True) -> str:
-        """What the scale changes, unless the run changes it again: one line for each setting; nothing for `paper`.
+        """What the scale changes, unless the run changes it again, one line for each setting; and another decoder.
+
+        Empty for `paper` with the experiment's own decoder. A core that was asked for brings its own.
 
         Args:
             run: the experiment with the flags of a command, which may have changed it again.
@@ -67,7 +69,11 @@ class Asked(NamedTuple):
             for setting, (before, after) in changes(published, usual).items()
             if setting not in again and (own_clips or not setting.startswith(of_clips))
         ]
-        return "\n".join([f"{self.name} at scale {self.scale}, which is not as published:", *lines]) if lines else ""
+        told = [f"{self.name} at scale {self.scale}, which is not as published:", *lines] if lines else []
+        own, brought = (name_of_part(of.model.decoder) for of in (self.scaled, usual))
+        if own != brought == name_of_part(run.model.decoder):
+            told.append(f"with core {self.core} it decodes with {brought}, not {own}; --decoder {own} keeps that")
+        return "\n".join(told)
 
     def with_flags(self, model: PredictorConfig, training: TrainingConfig) -> ExperimentConfig:
         """The experiment with the model and the learning that the flags of a command gave.
