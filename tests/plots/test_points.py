@@ -51,6 +51,14 @@ def test_a_model_has_a_point_and_a_line_on_each_data_set():
     assert (plot.get_title(loc="left"), plot.get_xlabel(), figure.get_suptitle()) == ("MSE ↓", "data set", "what")
 
 
+@pytest.mark.parametrize(("joined", "told"), [(False, "↑ blank on b and d, copy last"), (True, "↑ blank, copy last")])
+def test_a_level_that_leaves_the_panel_on_some_data_is_named_with_these(joined, told):
+    rows = dict(panel(4).rows)
+    rows["blank"] = rows["blank"]._replace(values=np.array([2, 30, np.nan, 35.0]))
+    (plot,) = draw_points({"MSE ↓": ScorePanel(rows, False)}, list("abcd"), joined=joined).axes
+    assert [words.get_text() for words in plot.texts] == [told]
+
+
 @pytest.mark.parametrize(("names", "angle"), [("a b c", 0), ("balls4-exact colored678-exact curtain-behind-all", 25)])
 def test_long_names_of_data_sets_are_slanted(names, angle):
     """Side by side they would run into one another."""

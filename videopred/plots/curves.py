@@ -141,8 +141,14 @@ def _draw_alone(plot: Any, steps: np.ndarray, line: Curve, look: "Look") -> None
             plot.plot([step - half, step + half], level, **look._asdict())
 
 
-def limit(plot: Any, panel: ScorePanel) -> None:
-    """End the axis of values where models can be told apart, and name the lines that leave it, if there are any."""
+def limit(plot: Any, panel: ScorePanel, places: Sequence[str] = ()) -> None:
+    """End the axis of values where models can be told apart, and name the lines that leave it, if there are any.
+
+    Args:
+        plot: where the lines are drawn.
+        panel: what they are.
+        places: names of the places along x, to say at which of them a line leaves if it does not at others.
+    """
     if all(np.isnan(row.values).all() for row in panel.rows.values()):
         plot.text(0.5, 0.5, "no value", transform=plot.transAxes, fontsize=8, color=FAINT, ha="center")
     trivial = {name: row.values for name, row in panel.rows.items() if row.faint}
@@ -157,14 +163,22 @@ def limit(plot: Any, panel: ScorePanel) -> None:
         ("↓", _leaving(trivial, low, np.inf), 0.02, "bottom"),
     ):
         if outside:
-            words, paper = literal(f"{arrow} {', '.join(outside)}"), {"color": "white", "pad": 1, "alpha": 0.7}
+            named = [name + _at_which(places, ends) for name, ends in outside.items()]
+            words, paper = literal(f"{arrow} {', '.join(named)}"), {"color": "white", "pad": 1, "alpha": 0.7}
             plot.text(0.02, y, words, transform=plot.transAxes, fontsize=8, color=FAINT, va=edge, bbox=paper)
     plot.set_ylim(low, high)
 
 
-def _leaving(lines: Mapping[str, np.ndarray], low: float, high: float) -> list[str]:
-    """The names of the lines that are not between two values throughout."""
-    return [name for name, values in lines.items() if ((values < low) | (values > high)).any()]
+def _leaving(lines: Mapping[str, np.ndarray], low: float, high: float) -> dict[str, np.ndarray]:
+    """The names of the lines that are not between two values throughout, and where they are not, (T,) bool."""
+    outside = {name: (values < low) | (values > high) for name, values in lines.items()}
+    return {name: where for name, where in outside.items() if where.any()}
+
+
+def _at_which(places: Sequence[str], where: np.ndarray) -> str:
+    """At which of these places, (T,) bool; empty where it need not be said, as none has a name or it is at all."""
+    chosen = [place for place, there in zip(places, where, strict=False) if there]
+    return f" on {' and '.join(chosen)}" if len(chosen) < len(places) else ""
 
 
 class Look(NamedTuple):

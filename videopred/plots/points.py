@@ -36,7 +36,7 @@ def draw_points(
     """
 
     def draw(plot: Any, head: str) -> None:
-        _draw(plot, panels[head], joined)
+        _draw(plot, panels[head], data, joined)
         slanted = sum(map(len, data)) > 40
         plot.set_xticks(
             range(len(data)), list(map(literal, data)), **({"rotation": 25, "ha": "right"} if slanted else {})
@@ -45,7 +45,7 @@ def draw_points(
     return draw_panels(list(panels), draw, title=title, along=along)
 
 
-def _draw(plot: Any, panel: ScorePanel, joined: bool) -> None:
+def _draw(plot: Any, panel: ScorePanel, data: Sequence[str], joined: bool) -> None:
     """The points of a panel; those of several models on a data set lie beside each other."""
     rows = panel.rows
     models = [name for name, row in rows.items() if not row.faint]
@@ -55,7 +55,7 @@ def _draw(plot: Any, panel: ScorePanel, joined: bool) -> None:
         else:
             aside = (JOINED if joined else APART) * ((models.index(name) + 0.5) / len(models) - 0.5)
             _draw_points(plot, name, rows[name], look, aside, joined)
-    limit(plot, panel)
+    limit(plot, panel, () if joined else data)
 
 
 def _draw_points(plot: Any, name: str, row: Curve, look: Look, aside: float, joined: bool) -> None:
