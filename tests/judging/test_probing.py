@@ -134,6 +134,21 @@ def test_what_all_modules_choose_together_may_tell_what_none_tells_alone(tmp_pat
     assert (told["nmi"], told["purity"], told["modules"]) == (pytest.approx(2 / 3, abs=1e-3), 1, [0, 0])
 
 
+def test_how_often_modules_are_active_and_schemata_in_use_is_told_of_the_rollout(tmp_path, known):
+    """Of five schemata, of which the context alone uses number 3."""
+    schema, active = np.full((B, STEPS, K), 3), np.zeros((B, STEPS, K), bool)
+    schema[:, CONTEXT - 1 :] = [0, 1, -1]
+    schema[0, CONTEXT - 1 :, 0] = 1
+    active[:, CONTEXT - 1 :, 1], active[:2, CONTEXT - 1 :, 2] = True, True
+    trace = {"schema": schema, "active": active, "schema_weights": np.zeros((B, STEPS, K, 5))}
+    path = kept(tmp_path / "t.npz", known, np.zeros((B, STEPS, K, D)), **trace)
+    shares = [7 / 16, 9 / 16, 0, 0, 0]
+    assert probe_trace(path)["usage"] == {"schema": shares, "active": [0, 1, 2 / B]}
+    del trace["schema_weights"]
+    path = kept(tmp_path / "u.npz", known, np.zeros((B, STEPS, K, D)), **trace)
+    assert probe_trace(path)["usage"]["schema"] == shares[:2], "whether there are others is not known"
+
+
 def test_what_has_more_than_50_values_is_a_number(tmp_path):
     clip = np.arange(102)
     known = {"labels/kind": clip // 2 % 50, "labels/number": clip // 2}

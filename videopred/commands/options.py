@@ -19,6 +19,7 @@ Overwrite = Annotated[bool, arg(help="Replace what is there.")]
 Names = Annotated[tuple[str, ...], arg(metavar="RUN=NAME", help="What several runs are called instead.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
 
+RESULTS_HELP = "Folder; default: eval/<run>/<data>, of several runs eval/<first>-and-1-more/<data> and so on."
 CORE_HELP = "A core or preset of `videopred list`, or MODULE:CLASS of your own: see docs/cores.md."
 
 

@@ -10,7 +10,7 @@ from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.naming import called, own_names, runs_and_data
 from videopred.commands.opening import check_not_of_others, each_run, results, say_unfinished
-from videopred.commands.options import Device, Json, Names, Overwrite, out_flag
+from videopred.commands.options import RESULTS_HELP, Device, Json, Names, Overwrite, out_flag
 from videopred.eval.file_names import COMPARED_FILES, OVER_SEEDS_FILES, PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.run_files import data_name
@@ -43,7 +43,7 @@ def plausibility(
     draw: Annotated[
         tuple[int, ...], arg(metavar="SCENE", help="Scenes to draw, counted from 0: a PNG and a GIF of each.")
     ] = (),
-    out: Annotated[Path | None, out_flag("Folder; default: eval/<run>/<data>.")] = None,
+    out: Annotated[Path | None, out_flag(RESULTS_HELP)] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,

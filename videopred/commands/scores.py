@@ -9,7 +9,7 @@ from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.naming import runs_and_data
 from videopred.commands.opening import check_not_of_others, each_run, results, say_unfinished
-from videopred.commands.options import Context, Device, Horizon, Json, Means, Overwrite, out_flag
+from videopred.commands.options import RESULTS_HELP, Context, Device, Horizon, Json, Means, Overwrite, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
 from videopred.eval import find_metric, metric_settings, read_metric_settings
@@ -49,7 +49,7 @@ def evaluate(
     reference: Annotated[
         Path | None, arg(help="File whose training part calibrates the trivial baselines; default: DATA.")
     ] = None,
-    out: Annotated[Path | None, out_flag("Folder; default: eval/<run>/<data>.")] = None,
+    out: Annotated[Path | None, out_flag(RESULTS_HELP)] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,

@@ -47,7 +47,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         `of`, the run, with the words by which its rollout is not the usual one; `clips`, `steps`, `modules`;
         `positions`, `velocities`, and each label and series of few whole values: what is read from all modules
         together, and `modules`, from each alone; under each discrete trace, such as `schema`, for each label its `nmi`
-        and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each module's.
+        and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each module's; under
+        `usage`, for `active` of how many steps each module was, and for `schema` the share of each in all choices.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -84,10 +85,16 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     kinds = _kinds(kept, first, steps)
     for name, labels in kinds.items():
         report[name] = _from_all_and_each(states, labels, partial(probe_labels, scenes=scenes), "accuracy")
-    for name, choices in kept.items():
-        if name.startswith("trace/") and choices.dtype.kind in "biu" and choices.ndim == 3 and kinds:
+    discrete = {name: of for name, of in kept.items() if name.startswith("trace/") and _is_discrete(of)}
+    for name, choices in discrete.items():
+        if kinds:
             told = {kind: _told(choices[:, first:].astype(int), labels, scenes) for kind, labels in kinds.items()}
             report[name.removeprefix("trace/")] = told
+    if discrete:
+        report["usage"] = {
+            name.removeprefix("trace/"): _usage(choices[:, first:], kept.get(f"{name}_weights"))
+            for name, choices in discrete.items()
+        }
     must, fix = "hold positions, or labels that differ", "roll out clips of `videopred generate`, or more of them"
     check.require("positions" in report or bool(kinds), "TRACE", must, f"none in {path}", fix)
     return report
@@ -138,6 +145,24 @@ def _kinds(kept: dict[str, np.ndarray], first: int, steps: int) -> dict[str, np.
         if values.dtype.kind in "biu" and 1 < len(np.unique(values)) <= _MOST_KINDS:
             kinds[name.removeprefix("truth/")] = values.astype(int)
     return kinds
+
+
+def _is_discrete(values: np.ndarray) -> bool:
+    """Whether values of a trace are choices of modules, (B, T, K), or whether these are active."""
+    return values.dtype.kind in "biu" and values.ndim == 3
+
+
+def _usage(choices: np.ndarray, weights: np.ndarray | None) -> list[float | None]:
+    """The share of steps at which each module is active, or that of each number in the choices of all, −1 being none.
+
+    Args:
+        choices: (B, T, K) bool, or whole numbers.
+        weights: (B, T, K, S) of all that there are to choose among, if that is known.
+    """
+    if choices.dtype == bool:
+        return list(map(_number, choices.mean((0, 1))))
+    counts = np.bincount(choices[choices >= 0], minlength=0 if weights is None else weights.shape[-1])
+    return list(map(_number, counts / max(1, counts.sum())))
 
 
 def _told(choices: np.ndarray, labels: np.ndarray, scenes: np.ndarray) -> dict[str, Any]:
