@@ -86,12 +86,14 @@ def test_labels_of_others_may_be_of_any_kind(place, tmp_path, kind):
     ("name", "change", "told"),
     [
         ("block", lambda values: 0 * values + 9, r"one number as labels/block, from 1 to 3, got .* with 9 to 9"),
+        ("movement", lambda values: values + 1, r"one number as labels/movement, from 0 to 2, got .* with 1 to 3"),
+        ("movement", lambda values: values - 1.0, r"one number as labels/movement, from 0 to 2, got .* with -1.0 to"),
         ("possible", lambda values: values[:, None], r"one number as labels/possible, got an array \(28, 1\) with"),
     ],
 )
 def test_labels_that_make_no_sense_are_refused(place, tmp_path, name, change, told):
     path = tmp_path / "theirs.h5"
-    shutil.copy(place / "imported.h5", path)
+    shutil.copy(place / "films.h5", path)
     with h5py.File(path, "r+") as file:
         labels = file["test/labels"]
         values = change(labels.pop(name)[:])
