@@ -91,6 +91,15 @@ def test_what_the_trainer_adds_is_measured_again_in_each_repeat(monkeypatch, tmp
     assert not list(seconds)
 
 
+def test_what_a_batch_takes_is_the_least_of_three_times_for_two_and_its_share_is_of_itself_and_a_step(
+    monkeypatch, tmp_path
+):
+    seconds = iter([0.004, 0.002, 0.006, 0.008, 0.007, 0.006])  # from memory, then from the file
+    monkeypatch.setattr(train, "cpu_seconds", lambda work: next(seconds))
+    rows = train._loader_rows(tmp_path, 3, 4, 9.0)
+    assert rows == {"memory_ms": 1.0, "memory_share": 0.1, "file_ms": 3.0, "file_share": 0.25}
+
+
 def test_the_table_of_training_has_a_column_for_each_number():
     step = {"ms": 9.0, "images_per_second": 809.0, "plain_images_per_second": 280.0}
     step |= {"times_faster_float32": 2.9, "times_faster_bfloat16": 4.8, "plain_peak_bytes": 764e6, "peak_bytes": 284e6}
