@@ -144,6 +144,8 @@ def test_object_files_are_called_so_and_counted_on_from_layer_to_layer(monkeypat
     shown = PredictedClips(model, SimpleNamespace(), "test", [Chosen(3, "Clip 3")], CONTEXT, 3)  # type: ignore[arg-type]
     (one,) = shown.draw(10**9)
     assert [re.findall(r"object file (\d)", activity) for activity in one.activity] == [["0", "1"], ["2", "3", "4"]]
+    painted = [set(re.findall(r'<rect class="(schema|cell)-', activity)) for activity in one.activity]
+    assert painted == [{"schema"}, {"cell"}]
 
 
 def test_clips_take_no_more_of_the_page_than_is_said(predicted, tmp_path):
