@@ -110,6 +110,7 @@ def test_means_over_seeds_have_their_halves(scores):
     assert row.name == "gru"
     assert row.cells[0].text == f"{mean:.4f} ±{half:.4f}"
     assert mean == pytest.approx(0.25)
+    assert seed_tables({"gru": runs}) == [seed_table(runs)], "one model alone differs from none"
     (table,) = (one for one in seed_tables({"small": runs, "large": runs}) if one.caption.startswith("Mean over runs"))
     assert [row.name for row in table.rows] == ["small: gru", "large: gru"]
     alone = {row: {"mse": of["mse"]} for row, of in runs.measurements.items()}
