@@ -297,6 +297,13 @@ def test_an_intervention_says_in_words_what_is_done():
     assert [both.model_copy(update={"from_step": step}).words[3:] for step in (1, 2)] == [(), ("from step 2",)]
 
 
+def test_an_intervention_may_begin_at_the_last_step_of_a_rollout_and_not_behind_it():
+    late = Intervention(without=(1,), from_step=5)
+    late.check_beginning(5)
+    with pytest.raises(ValueError, match=r"^--from-step must be at most 4, the steps of the rollout, got 5; lower it"):
+        late.check_beginning(4)
+
+
 def test_a_predictor_under_an_intervention_is_not_changed_again():
     once = intervene(model("rims"), Intervention(without=(1,)), 3)
     message = (
