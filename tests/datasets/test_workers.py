@@ -3,11 +3,13 @@
 import shlex
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from slow_proofs import slow
 from small_worlds import small
 
+from videopred.check import FaultyFileError
 from videopred.datasets import workers
 from videopred.datasets.generation import generate
 
@@ -26,12 +28,18 @@ def test_any_number_of_workers_and_any_blocks_make_the_same_bytes(tmp_path, monk
     assert made[4] == made[1]
 
 
-def test_no_more_workers_are_started_than_there_are_blocks(tmp_path, monkeypatch):
+def test_no_more_workers_are_started_than_there_are_blocks_each_with_one_thread(tmp_path, monkeypatch):
     started, popen = [], subprocess.Popen
     monkeypatch.setattr("videopred.datasets.plan._BLOCK", 16)
-    monkeypatch.setattr(subprocess, "Popen", lambda *words, **how: started.append(words) or popen(*words, **how))
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+
+    def noting(*words: object, **how: Any) -> Any:
+        started.append(how["env"]["OMP_NUM_THREADS"])
+        return popen(*words, **how)
+
+    monkeypatch.setattr(subprocess, "Popen", noting)
     generate("balls4", {"train": 20}, out=tmp_path, recipe=small("balls4"), workers=3)
-    assert len(started) == 2
+    assert started == ["1", "1"]
 
 
 def test_a_script_that_guards_nothing_may_have_workers(tmp_path):
@@ -82,6 +90,7 @@ def test_a_worker_that_dies_is_one_clear_line(tmp_path, monkeypatch, command, st
     ("failure", "error", "text"),
     [
         ("ValueError('--balls must fit')", ValueError, "^--balls must fit$"),
+        ("__import__('videopred').check.FaultyFileError('digits must be')", FaultyFileError, "^digits must be$"),
         ("OSError(28, 'No space left on device')", OSError, "--out must be a file .*, got .*/a.h5 .No space l"),
         ("__import__('queue').Empty('of theirs')", RuntimeError, "(?s)Traceback.*of theirs"),
     ],
