@@ -191,6 +191,13 @@ class RoundsToNothing(Changed):
         return output / (1 - 0.999 * torch.ones_like(output)), state, trace
 
 
+class RoundsWhatItReads(SoundCore):
+    """Divides by what is left of 1, which in slots of half precision is nothing."""
+
+    def project(self, slots: Tensor) -> Any:
+        return super().project(slots / (1 - 0.999 * torch.ones_like(slots)))
+
+
 class TracesOnTheCPU(SoundCore):
     def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
         output, state, _ = super().advance(projected, state)
@@ -314,6 +321,7 @@ CORES = [
     ),
     (StateOfOneClip, conformance.shapes, "a tensor of the state must have one row per clip"),
     (RoundsToNothing, conformance.runs_under_autocast, "the output under autocast must be finite, on slots of torch.f"),
+    (RoundsWhatItReads, conformance.runs_under_autocast, "under autocast must be finite, on slots of torch.bfloat16"),
     (OutputOfOneDtype, conformance.state_follows_the_parameters, "the output must be torch.float32"),
     (IsAnotherWhenCompiled, conformance.step_compiles_whole, "a compiled step must give the same; they differ"),
 ]
