@@ -204,7 +204,7 @@ def read_recipe(argument: str, must: str, path: Path) -> DatasetSettings:
 
 def _check_beside(content: dict[str, Any]) -> None:
     """Refuse settings of a recipe that stand beside it, where they would change nothing."""
-    told = {"frames", "height", "width", "context", "horizon"}  # of a file, as `inspect` tells them
+    told = {"frames", "height", "width"}  # of a file, as `inspect` tells them
     settings = content["recipe"] if isinstance(content["recipe"], dict) else {}
     beside = [name for name in content if name in settings and name not in told]
     check.require(not beside, ", ".join(beside), "stand within recipe", "it beside", "move it there")
