@@ -219,6 +219,16 @@ def test_dropout_on_the_message_is_on_in_training_only():
     assert varies(core.train(), random_slots())
 
 
+@pytest.mark.parametrize("part", ["read", "message"])
+def test_clips_that_are_alike_draw_dropout_of_their_own(part):
+    core = make(dropout=0.5).train()
+    with torch.no_grad():  # leaves the other part alone to vary
+        (core.layer.communication.message if part == "read" else core.reading.value).weight.zero_()
+    state = tuple(values.expand(2, -1, -1) for values in random_state(core, batch=1))
+    first, second = core.step(random_slots(batch=1).expand(2, -1, -1), state)[0]
+    assert not torch.allclose(first, second)
+
+
 def test_dropout_differs_from_step_to_step_and_keeps_the_mean():
     core = without_exchange(make(features=9, modules=1, active=1, units=50, dropout=0.4)).train()
     slots = random_slots(batch=1).expand(7, -1, -1).unsqueeze(0)
