@@ -72,7 +72,7 @@ def test_a_product_that_is_needed_elsewhere_stays():
     assert torch.ops.aten.cat.default not in {node.target for node in graph_after(work, *factors()).nodes}
 
 
-@pytest.mark.parametrize("inner", [(5, 6), (2, 9)])
+@pytest.mark.parametrize("inner", [(5, 6), (2, 9), (5, 5)])
 def test_products_that_are_not_thin_stay(inner):
     assert products_after(lambda a, b, c, d, _: a @ b + c @ d, *factors(inner=inner)) == 2
     narrow = [part.transpose(0, 1) for part in factors(inner=inner)[:4]]
@@ -86,8 +86,12 @@ def test_a_weighted_sum_and_a_product_that_is_spread_over_a_sum_stay():
     def spread(a, b, c, d, e, f, _):
         return (a @ b + e @ f[:, :1]) + c @ d
 
+    def spread_over_a_batch(a, b, c, d, *_):
+        return torch.bmm(a[:1], b[:1]) + torch.bmm(c, d)
+
     assert products_after(weighted, *factors()) == 2
     assert products_after(spread, *factors()) == 2
+    assert products_after(spread_over_a_batch, *factors(6)) == 2
 
 
 def test_a_product_of_lower_precision_stays():
