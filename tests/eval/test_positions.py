@@ -214,3 +214,17 @@ def test_a_clip_is_lost_once_the_only_one_seen_is_farther_than_the_smallest_radi
     moved = places.clone()
     moved[:, 1:, 0, 0] += away
     assert divergence(Objects(moved), true, KeptConfig()).tolist() == [step]
+
+
+@pytest.mark.parametrize(("away", "kept"), [(2.0, 1.0), (2.5, 0.0)])
+def test_a_clip_that_is_just_the_threshold_away_is_not_lost(away, kept):
+    places = torch.tensor([10.0, 7.0]).double().expand(1, 5, 1, 2)
+    moved, true = places.clone(), Objects(places, radius=torch.tensor([[2.0]]).double())
+    moved[:, 1:, :, 0] += away
+    assert score("kept", Objects(moved), true) == [kept] * 4
+    assert score("kept-2px", Objects(moved), true) == [kept] * 4
+
+
+@pytest.mark.parametrize(("name", "limit"), [("kept", "the smallest radius"), ("kept-2px", "2 px")])
+def test_it_says_from_which_error_on_a_clip_counts_as_lost(name, limit):
+    assert f"no 3 frames in a row with a mean position error above {limit};" in make_metric(name).convention
