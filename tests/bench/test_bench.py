@@ -14,6 +14,7 @@ from torch import nn
 
 from videopred.bench import cores as bench
 from videopred.bench import generate as making
+from videopred.bench import scores as scoring
 from videopred.bench import timing
 from videopred.bench.cores import SUBJECTS, bench_cores
 from videopred.bench.cores import table as cores_table
@@ -21,6 +22,7 @@ from videopred.bench.generate import bench_generate, table
 from videopred.bench.on_device import with_compiled_step
 from videopred.bench.plain_cores import plain_rims
 from videopred.bench.plain_predictor import PlainPredictor, PlainUpsampleConv
+from videopred.bench.plain_scores import plain_pixel_scores
 from videopred.bench.plain_worlds import plain_balls, plain_digits
 from videopred.bench.scores import bench_scores
 from videopred.bench.scores import table as scores_table
@@ -273,6 +275,30 @@ def test_the_benchmark_of_scores_compares_the_same_numbers():
     assert 0 < whole["peak_MB_after_a_tenth"] <= whole["peak_MB"]  # that it hardly grows is the next test's
     shown = scores_table(rows)
     assert all(word in shown for word in ("FG-ARI, by clip", "70 clips of 3 frames", "peak memory"))
+
+
+def test_times_of_scoring_are_per_frame_and_stand_beside_the_spread_of_their_ratio(monkeypatch):
+    """Of 32 clips of 3 frames each, in 96 and 480 µs, with ratios of 5, 2.5 and 10."""
+    times = PairedTimes(ours=[96e-6, 48e-6, 192e-6], baseline=[480e-6, 120e-6, 1920e-6])
+    monkeypatch.setattr(scoring, "compare", lambda ours, plain, repeats: times)
+    monkeypatch.setattr(scoring, "peak_memory_bytes", lambda: 7_000_000)
+    rows = bench_scores(clips=40, frames=3, size=35, repeats=1)
+    for row in rows["scoring"].values():
+        assert (row["us_per_frame"], row["plain_us_per_frame"]) == (pytest.approx(1), pytest.approx(5))
+        assert (row["ratio"], row["ratio_lowest"], row["ratio_highest"]) == pytest.approx((5, 2.5, 10))
+    whole = rows["whole"]
+    assert whole["us_per_frame"] == pytest.approx(1e6 * whole["seconds"] / 120)
+    shown = scores_table(rows)
+    assert "1.0 us      5 us    5.0 (2.5 to 10.0)" in shown
+    assert "peak memory 7 MB after a tenth of the clips, 7 MB after all;" in shown
+
+
+def test_plain_counts_of_lit_pixels_by_hand():
+    """Half lit is lit: of the first frame two are hit and one is invented; then one is invented, two missed."""
+    predicted = np.array([[[0.5, 0.9, 0.5], [0.1, 0.2, 0.4]], [[0.0, 0.1, 0.6], [0.2, 0.3, 0.4]]], np.float32)
+    truth = np.array([[[1, 1, 0], [0, 0, 0]], [[1, 0, 0], [1, 0, 0]]], np.float32)
+    counts = plain_pixel_scores(predicted, truth)
+    assert [counts[name].tolist() for name in ("tp", "fp", "fn", "tn")] == [[2, 0], [1, 1], [0, 2], [3, 3]]
 
 
 _GROWTH = """
