@@ -373,6 +373,8 @@ def test_rows_and_columns_that_are_not_there_are_named(file):
 def test_clips_that_are_not_there_cannot_be_imagined(file, clips, message):
     with pytest.raises(ValueError, match=message):
         imagine(Fading(), file, "test", clips, 3, 5)
+    with pytest.raises(TypeError, match=r"^--clips must be numbers of clips, got True; count from 0"):
+        imagine(Fading(), file, "test", [2, True], 3, 5)
     with pytest.raises(ValueError, match=r"--context plus --horizon must be at most 9, .* got 4 \+ 6 = 10"):
         imagine(Fading(), file, "test", [0], 4, 6)
 
