@@ -172,12 +172,15 @@ def test_strip_shows_every_row_of_every_column():
             np.testing.assert_array_equal(cell, frame)
 
 
-def test_film_and_strip_are_drawn_as_suffixes_say():
-    view, paths = view_of(*films()), [Path("test-1.gif"), Path("test-1.png")]
-    contents = draw_view(view, paths)
+def test_film_and_strip_are_drawn_as_suffixes_say_with_the_rows_and_the_time_per_frame_that_were_asked_for():
+    view, paths = view_of(*films()), [Path(f"test-1.{kind}") for kind in ("gif", "png", "mp4")]
+    contents = draw_view(view, paths, ["pred"], frame_ms=70)
     assert list(contents) == paths
-    np.testing.assert_array_equal(iio.imread(contents[paths[1]]), strip(view))
-    assert len(iio.imread(contents[paths[0]])) == 7
+    gif, png, mp4 = contents.values()
+    np.testing.assert_array_equal(iio.imread(png), strip(view, ["pred"]))
+    assert iio.imread(gif).shape == film_frames(view, ["pred"]).shape
+    assert iio.immeta(gif)["duration"] == 70
+    assert iio.immeta(mp4, plugin="pyav")["duration"] == pytest.approx(7 * 0.07)
 
 
 def test_a_trace_is_blank_at_the_frame_that_nobody_predicts():
