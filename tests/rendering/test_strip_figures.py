@@ -63,6 +63,16 @@ def test_all_of_a_frame_is_seen_within_its_border():
     assert len(widths) == 2
 
 
+@pytest.mark.parametrize(("height", "width"), [(12, 20), (20, 12)])
+def test_frames_of_a_strip_take_its_width_and_all_of_its_height_but_the_text(height, width):
+    films = np.random.default_rng(0).integers(0, 256, (2, FRAMES, height, width, 1), np.uint8)
+    figure = strip_figure([ClipView(CONTEXT, *films)])
+    figure.draw_without_rendering()
+    frame = figure.axes[0].get_window_extent()
+    assert frame.width * FRAMES / figure.dpi > 6
+    assert figure.get_figheight() - frame.height / figure.dpi < 0.9  # inches
+
+
 @pytest.mark.parametrize(("frames", "marked"), [(30, True), (45, True), (12, False)])
 def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
     chance = np.random.default_rng(0)
