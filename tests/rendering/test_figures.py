@@ -86,6 +86,12 @@ def test_activation_is_black_where_a_module_was_active():
     assert (cells[:, 0] == TRACK).all()
 
 
+def test_a_line_parts_modules_that_rest_from_each_other():
+    """They are white, as are the gaps between bands."""
+    lines = [line.get_ydata()[0] for line in activation([view()]).axes[0].lines if line.get_color() == hue(TRACK)]
+    assert lines == [module + 0.5 for module in range(MODULES - 1)]
+
+
 def test_layers_are_parted_by_a_dark_line_and_all_their_modules_have_room():
     one, two = view(), view(trace={"layer0.active": trace()["active"], "layer1.active": trace()["active"]})
     single, both = (activation([there]) for there in (one, two))
@@ -173,6 +179,7 @@ def test_a_motion_is_named_over_its_frames_and_a_line_parts_it_from_the_next():
         ("motion: vertical", (5 + FRAMES) / 2),
     ]
     assert raster.lines[-1].get_xdata()[0] == 4.5
+    assert 0.5 not in {line.get_xdata()[0] for line in raster.lines}, "nothing stands before the first"
     assert raster.lines[-1].get_gapcolor() == "white", "a dark line alone is not seen on the darkest schema"
     assert not schema_use([view()]).axes[0].texts
 
