@@ -183,6 +183,15 @@ def test_notes_in_a_run_are_not_replaced_with_it(folder, name):
     assert files_of(folder.path) == before
 
 
+@pytest.mark.parametrize(("names", "told"), [("abc", "a, b, c; move"), ("abcd", "a, b, c, …; move")])
+def test_three_of_the_notes_in_a_run_are_named(folder, names, told):
+    folder.end("finished", 5)
+    for name in names:
+        (folder.path / name).write_text("three weeks of work")
+    with pytest.raises(ValueError, match=f"--out must hold nothing but a run, .*/run, which holds {told}"):
+        RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=True)
+
+
 def test_notes_in_a_run_that_has_saved_nothing_do_not_go_with_it(folder):
     """The one that it was to replace waits until they are elsewhere."""
     folder.end("finished", 5)
