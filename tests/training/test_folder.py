@@ -300,6 +300,13 @@ def test_a_resumed_run_is_of_the_job_that_goes_on_with_it(folder, monkeypatch):
     assert record(folder)["job"] == "8"
 
 
+@pytest.mark.parametrize(("done", "mark"), [(0, "now"), (3, "then")])
+def test_the_code_of_a_resumed_run_is_that_of_its_first_updates(folder, monkeypatch, done, mark):
+    monkeypatch.setattr("videopred.training.folder.code_record", lambda addresses: {"code": {"mine:Core": "now"}})
+    folder.go_on(CONFIG, record(folder) | {"code": {"mine:Core": "then"}}, "cpu", done)
+    assert record(folder)["code"] == {"mine:Core": mark}
+
+
 def test_a_process_killed_right_after_it_set_a_run_aside_leaves_it_to_the_next(folder):
     """Nothing is in its place yet."""
     folder.end("finished", 5)
