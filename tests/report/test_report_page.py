@@ -195,6 +195,15 @@ def test_a_run_alone_has_its_scores_where_it_was_judged_with_others(two):
     assert "videopred evaluate ONE DATA" not in told.replace(str(two / "one"), "ONE")
 
 
+def test_of_scores_with_others_a_run_alone_has_those_with_the_fewest(two):
+    for mse, others in ((0.2, ["other"]), (0.3, ["other", "third"])):
+        rows = {name: ([mse] * 3, [10.0] * 3) for name in ("one", *others)}
+        replace(scored(**rows), models=tuple(rows), file="a.h5").save(two / "eval" / f"{len(rows)}-runs" / "a")
+    told = page_of(two, "one").text
+    assert "one 0.2000" in told
+    assert "one 0.3000" not in told
+
+
 def test_scores_of_other_seeds_are_not_taken_for_those_of_these(tmp_path):
     for name in ("mine", "theirs"):
         for seed in (0, 1):
