@@ -43,6 +43,13 @@ def test_rows_stand_in_line_whatever_letters_they_have(capsys):
     assert capsys.readouterr().out == "  球     a\\nb\n  balls  c\n"
 
 
+def test_rows_are_printed_on_a_terminal_narrower_than_their_names(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "8")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    terminal.print_rows({"learning_rate": "0.1 at first"})
+    assert capsys.readouterr().out == "  learning_rate  0.1 at first\n"
+
+
 def test_the_next_command_shows_names_in_escapes(capsys):
     terminal.print_next(("evaluate", "a\x1bb"))
     assert capsys.readouterr().out == "next: videopred evaluate 'a\\x1bb'\n"
