@@ -193,13 +193,9 @@ def _compared(
 
 def _best_common(scores: Iterable[Common]) -> tuple[Common | None, ScoreBlock | None, str]:
     """The first scores on which runs can be compared, with the comparison; else the first, and why they cannot."""
-    first, problem = (
-        None,
-        (
-            "They have no scores on the same data where report looks, in eval/ or the folder of --scores: evaluate them on "
-            "it without --out, together or each by itself."
-        ),
-    )
+    where = "where report looks, in eval/ or the folder of --scores"
+    fix = "evaluate them on it without --out, together or each by itself"
+    first, problem = None, f"They have no scores on the same data {where}: {fix}."
     for common in scores:
         try:
             return common, comparison_block(common.each, common.tables), ""
