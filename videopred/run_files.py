@@ -22,6 +22,11 @@ def looks_like_run(path: Path) -> bool:
     return path.suffix == EXPORT or any((path / name).is_file() for name in (SETTINGS, SUMMARY))
 
 
+def run_of(out: Path, seed: int) -> Path:
+    """The run from a seed, in the folder of those from several."""
+    return out / f"seed-{seed}"
+
+
 def is_seed_folder(name: str) -> bool:
     """Whether the name of a folder is that of the run from a seed, such as seed-0."""
     return re.fullmatch(r"seed-\d+", name) is not None

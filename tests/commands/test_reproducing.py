@@ -3,8 +3,10 @@
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from tiny_runs import HEIGHT, RECIPE, WIDTH
 from videopred import cli
 from videopred.check import FaultyFileError
 from videopred.checkpoint import RunConfig
-from videopred.commands.reproducing import _check_run, _do
+from videopred.commands.reproducing import _check_runs, _do
 from videopred.datasets import DATASETS, find_recipe
 from videopred.datasets.generation import generate
 from videopred.experiments import EXPERIMENTS, PAPERS, experiment_names
@@ -56,20 +58,23 @@ def test_a_figure_names_what_there_is(name):
             assert bool(model.flags) == bool(model.suffix)
 
 
+@pytest.mark.parametrize("seeds", [(), (3, 1)])
 @pytest.mark.parametrize("scale", ["paper", "small", "tiny"])
 @pytest.mark.parametrize("name", PAPER_FIGURES)
-def test_every_command_finds_what_an_earlier_one_makes(name, scale):
-    plan = make_plan(PAPER_FIGURES[name], scale, Path("here"))
+def test_every_command_finds_what_an_earlier_one_makes(name, scale, seeds):
+    plan = make_plan(PAPER_FIGURES[name], scale, Path("here"), seeds=seeds)
     runs = {str(one.run) for one in plan.trainings}
     assert len(runs) == len(plan.trainings)  # two that differ have two names
     assert len(set(plan.judging)) == len(plan.judging)
     for words in plan.judging:
         named = {word for word in words if word.startswith(("models/", "datasets/"))}
         assert len(named) >= 2 or words[0] == "compare"
-        assert {word for word in named if word.startswith("models/")} <= runs
+        drawn = "/seed-3" if seeds and words[0] == "render" else ""
+        assert {word for word in named if word.startswith("models/")} <= {f"{run}{drawn}" for run in runs}
         assert {word for word in named if word.startswith("datasets/")} <= set(map(str, plan.clips))
     for one in plan.trainings:
         assert str(one.run) in one.words
+        assert (("--seeds", "3,1") in pairwise(one.words)) == bool(seeds)
         assert one.asked.scaled.data_file in plan.clips
 
 
@@ -225,6 +230,26 @@ def test_each_figure_is_made_from_nothing(name, workplace, capsys):
         assert rows[1] == panels[0].models[0].name
 
 
+@pytest.mark.slow
+def test_a_figure_over_seeds_has_means_over_them_and_pictures_of_the_first(workplace, capsys):
+    words = ["reproduce", "rims-figure-15", "--scale", "tiny", "--seeds", "2,0", "--device", "cpu"]
+    cli.run(words)
+    assert "\nRIMs: mean of 2 seeds (rims-balls4-tiny-seeds/seed-2, rims-balls4-tiny-seeds/seed-0)\n" in (
+        capsys.readouterr().out
+    )
+    place = Path("eval/rims-figure-15-tiny-seeds/rims-balls4-tiny-on-balls4-rnem-tiny")
+    pictures = {path: path.read_bytes() for path in place.glob("*.svg")}
+    assert pictures
+    with pytest.raises(
+        FaultyFileError, match=r"seeds must be of .* from the seeds 0, 2, got runs from the seeds 2, 0;"
+    ):
+        cli.run([*words[:4], "--seeds", "0,2", "--device", "cpu"])
+    shutil.rmtree("models/rims-balls4-tiny-seeds/seed-0")
+    cli.run(words)
+    assert "train datasets/balls4-rnem-tiny.h5 --resume models/rims-balls4-tiny-seeds " in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in place.glob("*.svg")} == pictures
+
+
 def replace_train(monkeypatch: pytest.MonkeyPatch, other: Callable) -> None:
     """Also in the module that takes it from there, which would keep the other one if it were loaded meanwhile."""
     for module in ("seeds", "run"):
@@ -323,7 +348,7 @@ def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is
     with pytest.raises(FaultyFileError, match=told):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
     (run / "seeds.json").write_text('{"seeds": [0, 1]}')
-    with pytest.raises(FaultyFileError, match=f"^{run} must be of .*, got runs from several seeds; move it away"):
+    with pytest.raises(FaultyFileError, match=f"^{run} must be of .*, got runs from the seeds 0, 1; move it away"):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
     (run / "seeds.json").unlink()
     (run / "settings.json").unlink()
@@ -337,6 +362,25 @@ def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is
     ):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--out", "seen/too"])
     assert sorted(path.name for path in workplace.rglob("*")) == ["models", run.name, "seen"]
+
+
+def test_runs_from_other_seeds_or_from_none_are_refused_before_anything_is_made(workplace):
+    run = Path("models/rims-balls678-tiny-seeds")
+    run.mkdir(parents=True)
+    (run / "settings.json").write_text("{}")
+    words = ["reproduce", "rims-figure-12", "--scale", "tiny", "--seeds", "0,1"]
+    told = f"^{run} must be of rims-balls678 at scale tiny from the seeds 0, 1, got "
+    with pytest.raises(FaultyFileError, match=f"{told}no runs from several seeds; move it away"):
+        cli.run(words)
+    (run / "settings.json").unlink()
+    (run / "seeds.json").write_text('{"seeds": [0, 1, 4]}')
+    with pytest.raises(FaultyFileError, match=f"{told}runs from the seeds 0, 1, 4; move it away"):
+        cli.run(words)
+    (run / "seeds.json").write_text('{"seeds": [0, 1]}')
+    (run / "seed-1").mkdir()
+    (run / "seed-1" / "settings.json").write_text("{")
+    with pytest.raises(FaultyFileError, match=f"^{run}/seed-1 must be of .*, got what holds no settings of a run;"):
+        cli.run(words)
 
 
 def test_a_run_of_a_file_called_as_the_experiment_is_none_of_the_figure(workplace):
@@ -376,7 +420,7 @@ def test_a_run_is_of_a_figure_if_its_flags_are(workplace, flags, suffix, fits):
         nullcontext() if fits else pytest.raises(ValueError, match=r"^run must be of brims-balls4 .*; move it away")
     )
     with refused:
-        _check_run(training._replace(run=Path("run")))
+        _check_runs(training._replace(run=Path("run")))
 
 
 @pytest.mark.slow
@@ -395,7 +439,7 @@ def test_every_figure_finds_the_runs_that_it_has_begun(workplace, monkeypatch):
         for one in make_plan(figure, "tiny", Path("eval")).trainings:
             if not one.run.exists():
                 cli.run([*one.words, "--data", str(data)])
-            _check_run(one)
+            _check_runs(one)
 
 
 def test_a_run_that_began_with_other_weights_is_none_of_a_figure(workplace):
@@ -407,7 +451,7 @@ def test_a_run_that_began_with_other_weights_is_none_of_a_figure(workplace):
         "^second must be of rims-balls4 at scale tiny, got a run that began with the weights of .*first; move it away"
     )
     with pytest.raises(ValueError, match=message):
-        _check_run(training._replace(run=Path("second")))
+        _check_runs(training._replace(run=Path("second")))
 
 
 def test_clips_by_another_recipe_are_to_be_moved_away_as_nothing_else_is_possible(workplace, capsys):
@@ -445,6 +489,12 @@ def test_a_run_that_learned_from_other_clips_of_that_name_is_refused_before_anyt
     [
         (["rims-figur-3"], "FIGURE must be one of .*, got rims-figur-3; did you mean rims-figure-3"),
         (["rims-figure-3", "--device", "gpu"], "--device must be .*, got gpu"),
+        (
+            ["rims-figure-3", "--seeds", "3"],
+            "--seeds must be two at least, got 3; leave it out to train each model once",
+        ),
+        (["rims-figure-3", "--seeds", "3,3"], "--seeds must give each seed once, got 3 twice"),
+        (["rims-figure-3", "--seeds", "a"], "--seeds must be whole numbers with commas between them, got a; write"),
     ],
 )
 def test_bad_words(words, complaint, workplace):

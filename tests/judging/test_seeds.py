@@ -59,6 +59,11 @@ def test_a_run_and_its_export_are_one_seed(place):
     assert judged(place, "seed-0", "small.safetensors").seeds == {}
     with_export = judged(place, "seed-0", "small.safetensors", "seed-1")
     assert list(with_export.seeds.values()) == [(f"{place.name}/seed-0", f"{place.name}/seed-1")]
+    shutil.copytree(place / "seed-1", place / "copies" / "seed-1")
+    export_run(place / "seed-2", place / "third.safetensors")
+    names = ("seed-0", "copies/seed-1", "small.safetensors", "seed-1", "third.safetensors")
+    first, second = (f"{place.name}/seed-0", "copies/seed-1", "third"), ("small", f"{place.name}/seed-1")
+    assert list(judged(place, *names).seeds.values()) == [first, second], "a run and its copy are in no group together"
     alone = judged(place, "seed-0")
     assert (alone.seeds, alone.models) == ({}, ("model",))
 

@@ -20,7 +20,7 @@ from videopred.flags import model_flags
 from videopred.interrupt import stop_if_lost
 from videopred.printable import printable
 from videopred.run_files import SUMMARY
-from videopred.training.places import is_unbegun
+from videopred.training.places import is_unbegun, runs_of, seeds_of
 from videopred.typed_commands import typed_command
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ def reproduce(
     *,
     scale: Annotated[Scale, arg(help="Size of its experiments: as published, for a laptop, for a test.")] = "paper",
     out: Annotated[
-        Path | None, out_flag("Folder for scores and pictures; default: eval/<figure>, and -<scale> behind it.")
+        Path | None, out_flag("Folder for scores and pictures; default: eval/<figure>, and -<scale>, -seeds behind it.")
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        arg(metavar="0,1,2", help="Train each model from each seed: scores over all, pictures of the first."),
     ] = None,
     device: Device = "auto",
     dry_run: Annotated[bool, arg(help="Only print the commands, as a script for a shell.")] = False,
@@ -43,19 +47,22 @@ def reproduce(
     pictures are made anew. Under the same names, runs of other experiments, scales, clips or flags are refused.
     """
     name, of = find_figure(figure)
+    chosen = () if seeds is None else _several(seeds)
     if dry_run:  # elsewhere, perhaps
         check.device_kind(device)
     else:
         from videopred.device import pick_device
 
         pick_device(device)
-    place = out or Path("eval") / (name if scale == "paper" else f"{name}-{scale}")
+    place = out or Path("eval") / "-".join(
+        [name, *([] if scale == "paper" else [scale]), *(["seeds"] if chosen else [])]
+    )
     check.require(
         place.is_dir() or not place.exists(), "--out", "be a folder", f"{place}, a file", "choose another name"
     )
     if not dry_run:  # it takes new files, which come after all training
         check_path.absent("--out", place / "scores", overwrite=True, folder=True)
-    plan = make_plan(of, scale, place, device)
+    plan = make_plan(of, scale, place, device, chosen)
     comment = "# " if dry_run else ""
     if dry_run:
         print("set -e")  # of the script: it ends where a command fails
@@ -63,7 +70,7 @@ def reproduce(
     if of.differs:
         print(f"{comment}differs: {of.differs}")
     for one in plan.trainings:
-        _check_run(one)
+        _check_runs(one)
     if dry_run:
         for words in (*_generating(plan), *map(_training, plan.trainings), *plan.judging):
             print(typed_command(words))
@@ -74,6 +81,14 @@ def reproduce(
     for words in plan.judging:
         _do(words)
     print(f"\nin {printable(' and '.join(map(str, plan.shown)))}: {of.place}")
+
+
+def _several(words: str) -> tuple[int, ...]:
+    """The seeds asked for."""
+    seeds = flags.seeds(words)
+    check.each_once("--seeds", seeds, "give each seed once")
+    check.require(len(seeds) > 1, "--seeds", "be two at least", words, "leave it out to train each model once")
+    return seeds
 
 
 def _find_or_make_clips(plan: Plan) -> None:
@@ -87,7 +102,7 @@ def _find_or_make_clips(plan: Plan) -> None:
             if are_there:
                 print(f"{path} exists and is used as it is", file=sys.stderr)
         runs = [one for one in plan.trainings if one.asked.scaled.data_file in clips]
-        _check_learned_from([one for one in runs if _is_there(one.run)])
+        _check_learned_from(runs)
 
 
 def _generating(plan: Plan) -> list[Words]:
@@ -119,20 +134,44 @@ def _is_there(run: Path) -> bool:
     return run.exists() and not is_unbegun(run)
 
 
-def _check_run(training: Training) -> None:
-    """Refuse a run that is there and is of something else, or damaged."""
+def _runs(training: Training) -> list[Path]:
+    """The runs of a training that are there."""
+    runs = runs_of(training.run) if training.seeds and _is_there(training.run) else [training.run]
+    return [run for run in runs if _is_there(run)]
+
+
+def _check_runs(training: Training) -> None:
+    """Refuse runs that are there and are of something else, from other seeds, or damaged."""
     if not _is_there(training.run):
         return
+    several = (training.run / SUMMARY).is_file()
+    there = tuple(seeds_of(training.run)) if several else ()
+    got = f"runs from {_seeds_told(there)}" if several else "no runs from several seeds"
+    check.require_sound(there == training.seeds, str(training.run), f"be of {_what(training)}", got, "move it away")
+    for run in _runs(training):
+        _check_run(run, training)
+
+
+def _seeds_told(seeds: Sequence[int]) -> str:
+    return f"the seeds {', '.join(map(str, seeds))}"
+
+
+def _what(training: Training) -> str:
+    """What the runs of a training are of."""
+    words = f"{' '.join((training.asked.name, *training.flags))} at scale {training.asked.scale}"
+    return f"{words} from {_seeds_told(training.seeds)}" if training.seeds else words
+
+
+def _check_run(path: Path, training: Training) -> None:
+    """Refuse a run that is of something else, or damaged."""
     from videopred.training.resuming import read_settings
 
-    asked = training.asked
-    must = f"be of {' '.join((asked.name, *training.flags))} at scale {asked.scale}"
+    asked, must = training.asked, f"be of {_what(training)}"
     try:
-        run = read_settings(training.run)[0]
+        run = read_settings(path)[0]
     except (FileNotFoundError, ValueError):  # not of what may be sound and cannot be read
-        several = (training.run / SUMMARY).is_file()
-        got = "runs from several seeds" if several else "what holds no settings of a run"
-        raise check.FaultyFileError(check.complaint(str(training.run), must, got, "move it away")) from None
+        got = "what holds no settings of a run"
+        raise check.FaultyFileError(check.complaint(str(path), must, got, "move it away")) from None
     found = run.experiment
     if found is None:
         fits, got = False, "a run of no experiment"
@@ -143,7 +182,7 @@ def _check_run(training: Training) -> None:
     else:
         fits = (found.name, found.scale) == (asked.name, asked.scale) and _is_flagged(run, found, training)
         got = f"a run of {found.name} at scale {found.scale}{found.own}"
-    check.require(fits, str(training.run), must, got, "move it away")
+    check.require(fits, str(path), must, got, "move it away")
 
 
 def _is_flagged(run: "RunConfig", experiment: "ExperimentRecord", training: Training) -> bool:
@@ -169,10 +208,12 @@ def _check_learned_from(trainings: Sequence[Training]) -> None:
 
     there: dict[Path, str] = {}
     for one in trainings:
-        path, learned = one.asked.scaled.data_file, read_settings(one.run)[0].data
-        if path not in there:
+        path, runs = one.asked.scaled.data_file, _runs(one)
+        if runs and path not in there:
             with open_dataset(path) as file:
                 there[path] = file.fingerprint()
         must, got = f"have learned from the clips in {path}", "a run that learned from others of that name"
-        fits = learned is None or learned.sha256 == there[path]
-        check.require(fits, str(one.run), must, got, "move it away, or put back its clips")
+        for run in runs:
+            learned = read_settings(run)[0].data
+            fits = learned is None or learned.sha256 == there[path]
+            check.require(fits, str(run), must, got, "move it away, or put back its clips")

@@ -11,10 +11,11 @@ from videopred.experiments.asking import Asked, ask_by_name, fitting
 from videopred.experiments.figures import Model, PaperFigure, PaperPanel
 from videopred.experiments.scales import at_scale
 from videopred.experiments.settings import ExperimentConfig, Scale
+from videopred.run_files import run_name, run_of
 
 
 class Training(NamedTuple):
-    """A run that a figure needs."""
+    """A run that a figure needs, or runs from several seeds."""
 
     asked: Asked
     flags: Words
@@ -25,6 +26,8 @@ class Training(NamedTuple):
     """What trains it from the beginning."""
     go_on: Words
     """What trains it to the end if it was begun, and else leaves it as it is."""
+    seeds: tuple[int, ...] = ()
+    """Of the runs in that folder; none if it is a run itself."""
 
 
 class Plan(NamedTuple):
@@ -38,7 +41,18 @@ class Plan(NamedTuple):
     """Folders that hold the figure itself."""
 
 
-def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto") -> Plan:
+class _How(NamedTuple):
+    """How a figure is made."""
+
+    scale: Scale
+    out: Path
+    """Folder for scores and pictures."""
+    where: Words
+    """Words for the device."""
+    seeds: tuple[int, ...]
+
+
+def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto", seeds: tuple[int, ...] = ()) -> Plan:
     """What makes a figure again.
 
     Args:
@@ -46,6 +60,8 @@ def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto"
         scale: of all experiments in it.
         out: folder for scores and pictures.
         device: where all is computed.
+        seeds: from which each model is trained; none is once, from the usual one. Of several, scores are of all runs,
+            and pictures of those from the first.
     """
     panels = figure.panels
     models = dict.fromkeys(model for panel in panels for model in panel.models)
@@ -53,14 +69,14 @@ def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto"
         *(ask_by_name(model.experiment, scale).scaled for model in models),
         *(_clips(panel, scale) for panel in panels),
     ]
-    where = () if device == "auto" else ("--device", device)
+    how = _How(scale, out, () if device == "auto" else ("--device", device), seeds)
     # Short clips leave panels that differ in their horizon alike: each command is there once.
-    judging = list(dict.fromkeys(words for panel in panels for words in _judge(panel, scale, out, where)))
+    judging = list(dict.fromkeys(words for panel in panels for words in _judge(panel, how)))
     shown = [out]
     if figure.together:
-        together = _together(figure, scale, out)
+        together = _together(figure, how)
         judging, shown = [*judging, *together.values()], [*together]
-    return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging, shown)
+    return Plan({of.data_file: of for of in clips}, [_train(model, how) for model in models], judging, shown)
 
 
 def _clips(panel: PaperPanel, scale: Scale) -> ExperimentConfig:
@@ -76,8 +92,15 @@ def _label(model: Model, scale: Scale) -> str:
     return f"{ask_by_name(model.experiment, scale).label}{model.suffix}"
 
 
-def _run(model: Model, scale: Scale) -> Path:
-    return Path("models") / _label(model, scale)
+def _run(model: Model, how: _How) -> Path:
+    """The folder of a run, or of those from several seeds."""
+    return Path("models") / f"{_label(model, how.scale)}{'-seeds' if how.seeds else ''}"
+
+
+def _drawn_run(model: Model, how: _How) -> Path:
+    """The run that pictures are of."""
+    run = _run(model, how)
+    return run_of(run, how.seeds[0]) if how.seeds else run
 
 
 def _span(panel: PaperPanel, scale: Scale) -> tuple[int, int]:
@@ -85,32 +108,32 @@ def _span(panel: PaperPanel, scale: Scale) -> tuple[int, int]:
     return fitting(panel.context, panel.horizon, _clips(panel, scale).recipe.frames)
 
 
-def _place(panel: PaperPanel, scale: Scale, out: Path) -> Path:
+def _place(panel: PaperPanel, how: _How) -> Path:
     """Where pictures of a panel go."""
-    return out / f"{_label(panel.models[0], scale)}-on-{_clips(panel, scale).data}"
+    return how.out / f"{_label(panel.models[0], how.scale)}-on-{_clips(panel, how.scale).data}"
 
 
-def _scores(panel: PaperPanel, scale: Scale, out: Path) -> str:
+def _scores(panel: PaperPanel, how: _How) -> str:
     """Where the scores of a panel go."""
-    return f"{_place(panel, scale, out)}-{_span(panel, scale)[1]}"
+    return f"{_place(panel, how)}-{_span(panel, how.scale)[1]}"
 
 
-def _train(model: Model, scale: Scale, where: Words) -> Training:
-    run, asked = _run(model, scale), ask_by_name(model.experiment, scale)
-    words = ("train", model.experiment, "--scale", scale, *model.flags, "--out", str(run), *where)
+def _train(model: Model, how: _How) -> Training:
+    run, asked = _run(model, how), ask_by_name(model.experiment, how.scale)
+    seeds = ("--seeds", ",".join(map(str, how.seeds))) if how.seeds else ()
+    words = ("train", model.experiment, "--scale", how.scale, *model.flags, *seeds, "--out", str(run), *how.where)
     # The clips are where they should be; where they were, the run says, and the whole folder may have been moved since.
-    go_on = ("train", str(asked.scaled.data_file), "--resume", str(run), *where)
-    return Training(asked, model.flags, run, words, go_on)
+    go_on = ("train", str(asked.scaled.data_file), "--resume", str(run), *how.where)
+    return Training(asked, model.flags, run, words, go_on, how.seeds)
 
 
-def _judge(panel: PaperPanel, scale: Scale, out: Path, where: Words) -> list[Words]:
+def _judge(panel: PaperPanel, how: _How) -> list[Words]:
     """The commands that make a panel of trained models."""
-    clips = _clips(panel, scale)
-    data, runs = str(clips.data_file), [str(_run(model, scale)) for model in panel.models]
-    place = str(_place(panel, scale, out))
+    scale, where = how.scale, how.where
+    data, runs = str(_clips(panel, scale).data_file), [str(_run(model, how)) for model in panel.models]
     if panel.plausibility:
-        names = _names([panel], scale)
-        return [("plausibility", *runs, data, *names, "--aggregates", "mean", "--out", str(out), "--overwrite", *where)]
+        place: Words = ("--out", str(how.out), "--overwrite")
+        return [("plausibility", *runs, data, *_names([panel], how), "--aggregates", "mean", *place, *where)]
     context, horizon = _span(panel, scale)
     asked: Words = ("--context", str(context), "--horizon", str(horizon))
     if panel.one_step:
@@ -119,39 +142,42 @@ def _judge(panel: PaperPanel, scale: Scale, out: Path, where: Words) -> list[Wor
         asked += ("--reference", str(ask_by_name(panel.clips, scale).scaled.data_file))
     commands: list[Words] = []
     if panel.metrics:
-        folder = _scores(panel, scale, out)
+        folder = _scores(panel, how)
         commands = [
             ("evaluate", *runs, data, *asked, *where, "--metrics", *panel.metrics, "--out", folder, "--overwrite"),
-            _compare([panel], scale, [folder], folder),
+            _compare([panel], how, [folder], folder),
         ]
     if panel.figure:
         drawn: Words = (*where, "--figure", panel.figure, *panel.drawn)
-        names = _names([panel], scale) if len(runs) > 1 else ()
-        commands.append(("render", *runs, data, *asked, *drawn, *names, "--out", place, "--overwrite"))
+        shown = {run_name(run): str(run) for run in (_drawn_run(model, how) for model in panel.models)}
+        called = [f"{run}={model.name}" for run, model in zip(shown, panel.models, strict=True)]
+        names = ("--names", *called) if len(called) > 1 else ()
+        place = ("--out", str(_place(panel, how)), "--overwrite")
+        commands.append(("render", *shown.values(), data, *asked, *drawn, *names, *place))
     return commands
 
 
-def _together(figure: PaperFigure, scale: Scale, out: Path) -> dict[Path, Words]:
+def _together(figure: PaperFigure, how: _How) -> dict[Path, Words]:
     """Folder -> the command that lays panels that were asked the same side by side in it."""
     asked: dict[int, list[PaperPanel]] = {}
     for panel in figure.panels:
-        asked.setdefault(_span(panel, scale)[1], []).append(panel)
-    how = ("--curves",) if figure.together == "curves" else ()
-    places = {out / f"all-{horizon}": panels for horizon, panels in asked.items()}
+        asked.setdefault(_span(panel, how.scale)[1], []).append(panel)
+    drawn = ("--curves",) if figure.together == "curves" else ()
+    places = {how.out / f"all-{horizon}": panels for horizon, panels in asked.items()}
     return {
-        place: _compare(panels, scale, [_scores(panel, scale, out) for panel in panels], str(place), how)
+        place: _compare(panels, how, [_scores(panel, how) for panel in panels], str(place), drawn)
         for place, panels in places.items()
     }
 
 
-def _compare(panels: Sequence[PaperPanel], scale: Scale, folders: Sequence[str], place: str, how: Words = ()) -> Words:
+def _compare(panels: Sequence[PaperPanel], how: _How, folders: Sequence[str], place: str, drawn: Words = ()) -> Words:
     """The command that holds the models of some panels against each other, under the names that the figure has."""
     first = panels[0]
     against = () if first.relative_to is None else ("--relative-to", first.models[first.relative_to].name)
-    return ("compare", *dict.fromkeys(folders), *_names(panels, scale), *against, *how, "--out", place, "--overwrite")
+    return ("compare", *dict.fromkeys(folders), *_names(panels, how), *against, *drawn, "--out", place, "--overwrite")
 
 
-def _names(panels: Sequence[PaperPanel], scale: Scale) -> Words:
+def _names(panels: Sequence[PaperPanel], how: _How) -> Words:
     """The words that call runs as the figure does."""
-    named = [f"{_run(model, scale).name}={model.name}" for panel in panels for model in panel.models]
+    named = [f"{_run(model, how).name}={model.name}" for panel in panels for model in panel.models]
     return ("--names", *dict.fromkeys(named))

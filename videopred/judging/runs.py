@@ -99,9 +99,10 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     """Groups of two or more runs that differ only in the seed of their training.
 
     Where the data was, the device, and how the seed was set do not matter; nor, in a folder of `train --seeds`, that
-    each seed made clips of its own. A run and its export, or its copy, are one run: of each seed only the first counts.
+    each seed made clips of its own. A run and its export, or its copy, are one run and never in one group: of each seed
+    the second belongs to another.
     """
-    alike: defaultdict[tuple[str, str], dict[int, str]] = defaultdict(dict)
+    alike: defaultdict[tuple[str, str], list[dict[int, str]]] = defaultdict(list)
     for name, run in runs.items():
         config = run_settings(run)
         if not isinstance(config, RunConfig):  # nothing is known of its seed
@@ -110,8 +111,12 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
         began = config.init_from and last_name(Path(config.init_from))  # all that an export says
         early = read_header(run)[1].get("checkpoint") if run.is_file() else None
         parts = (config.model, training, _clips_of(run, config.data), began, early)
-        alike[config.model.core.label, repr(parts)].setdefault(config.training.seed, name)
-    groups = [(core, tuple(of_seed.values())) for (core, _), of_seed in alike.items() if len(of_seed) > 1]
+        found, seed = alike[config.model.core.label, repr(parts)], config.training.seed
+        if all(seed in group for group in found):
+            found.append({})
+        next(group for group in found if seed not in group)[seed] = name
+    every = [(core, tuple(group.values())) for (core, _), found in alike.items() for group in found]
+    groups = [(core, names) for core, names in every if len(names) > 1]
     return {f"{core}, {len(names)} seeds ({', '.join(names)})": names for core, names in groups}
 
 

@@ -5,10 +5,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from videopred.run_files import aside
+from videopred.run_files import aside, run_of
 from videopred.systems import replace
 from videopred.training.locking import FolderLock, held
-from videopred.training.places import foreign_files, run_of
+from videopred.training.places import foreign_files
 
 
 def bring_back(out: Path) -> None:

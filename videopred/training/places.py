@@ -11,7 +11,7 @@ from pathlib import Path
 
 from videopred import check, check_path
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import LOCK, LOG, PROFILE, RECORD, SETTINGS, SUMMARY, data_name
+from videopred.run_files import LOCK, LOG, PROFILE, RECORD, SETTINGS, SUMMARY, data_name, run_of
 from videopred.run_record import read_record
 from videopred.typed_commands import resume_command
 
@@ -27,11 +27,6 @@ _OF_A_RUN = (
 def usual_folder(data: Path, model: PredictorConfig) -> Path:
     """Where a run goes, or runs from several seeds go, unless --out says otherwise."""
     return Path("models") / f"{data_name(data)}-{model.core.label}"
-
-
-def run_of(out: Path, seed: int) -> Path:
-    """The run from a seed."""
-    return out / f"seed-{seed}"
 
 
 def is_unbegun(out: Path) -> bool:

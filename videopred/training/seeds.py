@@ -13,11 +13,11 @@ from videopred.amounts import counted
 from videopred.checkpoint import BEST, LAST, LOOKS_KEY, DamagedCheckpointError, whole_checkpoint
 from videopred.files import folders_of, told_of, write_bytes, write_json
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import LOCK, SETTINGS, SUMMARY
+from videopred.run_files import LOCK, SETTINGS, SUMMARY, run_of
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.systems import open_files_move
 from videopred.training.locking import FolderLock, held
-from videopred.training.places import check_room, first_of, noted_to_replace, run_of, seeds_of, to_replace, usual_folder
+from videopred.training.places import check_room, first_of, noted_to_replace, seeds_of, to_replace, usual_folder
 from videopred.training.resuming import read_settings
 from videopred.training.run import resume, train
 from videopred.training.stopping import TimeLimit
