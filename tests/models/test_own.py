@@ -182,6 +182,21 @@ def test_names_of_traces_without_axes_are_refused(place):
         build(PredictorConfig(core=core_config("plain:Plain")), (1, 16, 24))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("state_rows", True, "have a tuple of whole numbers as its state_rows, got True; see videopred/models/core.py"),
+        ("state_rows", (2, 1.5), r"have a tuple of whole numbers as its state_rows, got \(2, 1.5\); see"),
+        ("schemata", None, "have a whole number of schemata, got None; see"),
+    ],
+)
+def test_modules_and_schemata_that_are_no_numbers_are_refused(place, name, value, message):
+    (place / "plain.py").write_text(PLAIN)
+    setattr(own_class(OwnConfig(source="plain:Plain")), name, value)
+    with pytest.raises(ValueError, match=f"^core plain:Plain must {message}"):
+        build(PredictorConfig(core=core_config("plain:Plain")), (1, 16, 24))
+
+
 def test_a_core_that_says_nothing_of_traces_and_modules_has_none(place, capsys):
     """Of the pictures during training, of own masks and of interventions."""
     (place / "plain.py").write_text(PLAIN)
