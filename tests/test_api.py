@@ -201,6 +201,10 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         ),
         (lambda model, clips: model(clips.read_frames("test", 0, 1)), "film must be a tensor, got ndarray; make it"),
         (
+            lambda model, clips: model(clips.read_frames("test", 0, 1) / 255),
+            "film must be a tensor, got ndarray; give torch.from_numpy(…).float()",
+        ),
+        (
             lambda *_: videopred.build("rims", (1, 16, 24)),
             "config must be a PredictorConfig, got 'rims', of class str; make it with videopred.PredictorConfig(…)",
         ),

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from videopred.eval.probe import from_left_to_right as from_left_to_right
     from videopred.eval.probe import probe_places as probe_places
     from videopred.eval.saved_scores import load_scores as load_scores
+    from videopred.eval.settings import Protocol as Protocol
     from videopred.export.own_training import save_model as save_model
     from videopred.frames import to_film as to_film
     from videopred.judging import evaluate as evaluate
     from videopred.judging import imagine as imagine
+    from videopred.judging import judge as judge
     from videopred.judging.drawing import render as render
     from videopred.models import CORES as CORES
     from videopred.models import build as build
@@ -62,6 +64,7 @@ _HOMES = {
     "PictureConfig": "videopred.rendering.settings",
     "PlausibilityConfig": "videopred.eval.plausibility_settings",
     "PredictorConfig": "videopred.models.settings",
+    "Protocol": "videopred.eval.settings",
     "TrainingConfig": "videopred.settings",
     "WatchConfig": "videopred.settings",
     "build": "videopred.models",
@@ -74,6 +77,7 @@ _HOMES = {
     "imagine": "videopred.judging",
     "import_films": "videopred.datasets.importing",
     "intervene": "videopred.models.interventions",
+    "judge": "videopred.judging",
     "load_run": "videopred.checkpoint",
     "load_scores": "videopred.eval.saved_scores",
     "open_dataset": "videopred.datasets",

@@ -14,6 +14,7 @@ from torch import Tensor
 from videopred import check
 from videopred.amounts import counted, number_told, shapes_told
 from videopred.files import write_arrays
+from videopred.models.arguments import how_to_make_a_film
 from videopred.models.core import Trace
 from videopred.models.predictor import Prediction, Predictor, check_model, check_suits_weights
 from videopred.models.rnem import folded_once
@@ -141,7 +142,7 @@ def predict_next(predictor: Predictor, film: Tensor) -> Tensor:
 def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> None:
     """Refuse what is no model, and what is no film of at least so many frames for it."""
     check_model(predictor)
-    kind, fix = type(film).__name__, "make it with videopred.to_film"
+    kind, fix = type(film).__name__, how_to_make_a_film(film)
     check.require_kind(isinstance(film, Tensor), name, "be a tensor", kind, fix)
     must, whole = f"be (B, T, C, H, W) with T at least {frames}", film.dim() == 5 and film.shape[1] >= frames
     check.require(whole, name, must, tuple(film.shape), f"give at least {counted(frames, 'frame')}")

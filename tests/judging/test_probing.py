@@ -36,7 +36,8 @@ def test_what_the_file_knows_is_cut_to_the_rollout(known):
     assert known["series/indicator"].shape == (B, CONTEXT + HORIZON)
     assert known["labels/switch"].shape == (B,)
     assert known["velocities"].shape == (B, CONTEXT + HORIZON, 1, 2)
-    assert "visibility/fraction" not in known
+    assert known["visibility/fraction"].shape[:3] == (B, CONTEXT + HORIZON, 1)
+    assert not any(name.startswith("visibility/") for name in known.keys() - {"visibility/fraction"})
 
 
 def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
@@ -149,6 +150,28 @@ def test_how_often_modules_are_active_and_schemata_in_use_is_told_of_the_rollout
     assert probe_trace(path)["usage"]["schema"] == shares[:2], "whether there are others is not known"
 
 
+def test_of_films_without_truth_usage_and_attention_are_told_alone(tmp_path, capsys):
+    chance = np.random.default_rng(0)
+    above = chance.random((B, STEPS, 2))
+    trace = {"layer0.top_down": above, "null_attention": np.ones((B, STEPS, K)), "comm_attention": above}
+    report = probe_trace(kept(tmp_path / "t.npz", {}, np.zeros((B, STEPS, K, D)), **trace))
+    assert list(report) == ["clips", "steps", "modules", "attention"]
+    np.testing.assert_allclose(
+        report["attention"].pop("layer0.top_down"), above[:, CONTEXT - 1 :].mean((0, 1)), atol=1e-4
+    )
+    assert report["attention"] == {"null_attention": [1, 1, 1]}
+    probe(tmp_path / "t.npz")
+    out = capsys.readouterr().out
+    assert "attention.layer0.top_down  " in out
+    assert "\n  top_down        mean share of each module's attention on the layer above\n" in out
+    assert "r2" not in out
+    active = np.ones((B, STEPS, K), bool)
+    report = probe_trace(kept(tmp_path / "u.npz", {}, np.zeros((B, STEPS, K, D)), active=active))
+    assert report["usage"] == {"active": [1, 1, 1]}
+    with pytest.raises(ValueError, match="TRACE must hold positions, or labels that differ, got none in "):
+        probe_trace(kept(tmp_path / "v.npz", {}, np.zeros((B, STEPS, K, D)), comm_attention=above))
+
+
 def test_what_has_more_than_50_values_is_a_number(tmp_path):
     clip = np.arange(102)
     known = {"labels/kind": clip // 2 % 50, "labels/number": clip // 2}
@@ -225,7 +248,7 @@ def test_the_screen_says_what_its_numbers_mean(tmp_path, known, capsys):
     some = capsys.readouterr().out.split("\n\n")[1]
     probe(kept(tmp_path / "all.npz", known, states, schema=schema))
     told = [line.split()[0] for line in capsys.readouterr().out.split("\n\n")[1].splitlines()]
-    assert told == ["r2", "error_px", "error_px_per_frame", "accuracy", "nmi", "purity", "modules"]
+    assert told == ["r2", "error_px", "error_px_per_frame", "accuracy", "nmi", "purity", "modules", "schema"]
     assert "nmi  " not in some  # nothing was chosen
 
 
@@ -326,4 +349,4 @@ def test_what_cannot_be_probed(tmp_path, known):
         probe_trace(kept(tmp_path / "one.npz", one, np.zeros((1, STEPS, K, D))))
     for name, truth in {"films.npz": {}, "alike.npz": {"labels/kind": np.ones(B, int)}}.items():
         with pytest.raises(ValueError, match=f"TRACE must hold positions, or labels that differ, got .*{name};"):
-            probe_trace(kept(tmp_path / name, truth, np.zeros((B, STEPS, K, D)), active=np.ones((B, STEPS, K), bool)))
+            probe_trace(kept(tmp_path / name, truth, np.zeros((B, STEPS, K, D)), attention=np.ones((B, STEPS, K))))

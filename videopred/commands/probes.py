@@ -18,8 +18,12 @@ _MEANINGS = {
     "nmi": "normalised mutual information of choices and label, from 0 to 1; nmi_by_chance: with shuffled labels",
     "purity": "share of steps with the most common label among those with the same choices; likewise by chance",
     "modules": "r2, accuracy or nmi of each module alone",
+    "active": "share of steps at which each module is active",
+    "schema": "share of each schema in all choices",
+    "null_attention": "mean share of each module's attention on the null slot",
+    "top_down": "mean share of each module's attention on the layer above",
 }
-"""Last word of a row -> what its number says."""
+"""Last word of a row, without the name of a layer -> what its number says."""
 
 _NOTHING = "–"
 """What stands for a number that there is not."""
@@ -75,4 +79,4 @@ def _words(told: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, Mapping):
             yield from _words(value)
         else:
-            yield name
+            yield name.rpartition(".")[2]

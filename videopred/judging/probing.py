@@ -1,5 +1,6 @@
 """What can be read from the states that `rollout --trace` kept: places, velocities, labels and modes."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ Probe = Callable[[np.ndarray, np.ndarray], Any]
 _MOST_KINDS = 50
 """A label with more values than this is a number, not a label."""
 _MOVING = ("positions", "velocities")
+_KNOWN = (*_MOVING, "visibility/fraction")
 _SCENE = "truth/labels/scene"
 _SHUFFLES = 20
 """How often labels are shuffled to see what choices tell about them by chance."""
@@ -27,7 +29,7 @@ _SHUFFLES = 20
 
 def known_of(file: ClipSource, part: str, clips: Sequence[int], frames: int) -> dict[str, np.ndarray]:
     """What a file knows of some clips that could be read from states: name -> (B, frames, …), or (B, …) of labels."""
-    names = [name for name in file.truth if name in _MOVING or name.startswith(("series/", "labels/"))]
+    names = [name for name in file.truth if name in _KNOWN or name.startswith(("series/", "labels/"))]
     known = {name: np.concatenate([file.read(part, name, clip, clip + 1) for clip in clips]) for name in names}
     return {name: values if name.startswith("labels/") else values[:, :frames] for name, values in known.items()}
 
@@ -48,12 +50,13 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         `positions`, `velocities`, and each label and series of few whole values: what is read from all modules
         together, and `modules`, from each alone; under each discrete trace, such as `schema`, for each label its `nmi`
         and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each module's; under
-        `usage`, for `active` of how many steps each module was, and for `schema` the share of each in all choices.
+        `usage`, for `active` of how many steps each module was, and for `schema` the share of each in all choices;
+        under `attention`, the mean share of each module's that went to the null slot, and to the layer above.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it holds no states, or none after its context, states that are not finite, a single clip or scene,
-            or no truth that could be read from states.
+            or neither a truth that could be read from states, nor usage or attention.
     """
     fix = "make it with `videopred rollout RUN DATA --trace FILE`"
     path = check_path.existing_file("TRACE", Path(path), fix)
@@ -95,8 +98,15 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
             name.removeprefix("trace/"): _usage(choices[:, first:], kept.get(f"{name}_weights"))
             for name, choices in discrete.items()
         }
+    shares = {name: of for name, of in kept.items() if re.search(r"[/.](null_attention|top_down)$", name)}
+    if shares:
+        report["attention"] = {
+            name.removeprefix("trace/"): list(map(_number, share[:, first:].mean((0, 1))))
+            for name, share in shares.items()
+        }
     must, fix = "hold positions, or labels that differ", "roll out clips of `videopred generate`, or more of them"
-    check.require("positions" in report or bool(kinds), "TRACE", must, f"none in {path}", fix)
+    lacking = {"positions", "usage", "attention", *kinds}.isdisjoint(report)
+    check.require(not lacking, "TRACE", must, f"none in {path}", fix)
     return report
 
 

@@ -39,6 +39,12 @@ def check_slots(core: Any, slots: Tensor, name: str = "slots") -> None:
     check_finite(name, slots)
 
 
+def how_to_make_a_film(given: Any) -> str:
+    """What to do with what is no tensor: numbers with a point are a film already, whole ones are frames."""
+    floating = getattr(getattr(given, "dtype", None), "kind", "") == "f"
+    return "give torch.from_numpy(…).float()" if floating else "make it with videopred.to_film"
+
+
 def autocast_on(device: torch.device) -> bool:
     """Whether autocast is on for a device; False on meta, which has none."""
     return device.type != "meta" and torch.is_autocast_enabled(device.type)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from videopred import check, check_path
 from videopred.amounts import shapes_told
 from videopred.models import build_core, build_decoder
-from videopred.models.arguments import autocast_on, check_painted
+from videopred.models.arguments import autocast_on, check_painted, how_to_make_a_film
 from videopred.models.core import State, Trace, Unrolled, unroll
 from videopred.models.encoder import build_encoder
 from videopred.models.settings import PredictorConfig
@@ -77,7 +77,7 @@ class Predictor(nn.Module):
         Raises:
             ValueError, TypeError: see `forward`; or the film is no tensor of floating point numbers.
         """
-        kind, fix = type(film).__name__, "make it with videopred.to_film"
+        kind, fix = type(film).__name__, how_to_make_a_film(film)
         check.require_kind(isinstance(film, Tensor), "film", "be a tensor", kind, fix)
         check.require_kind(film.is_floating_point(), "film", "hold floating point numbers in [0, 1]", film.dtype, fix)
         fits = film.dim() == 5 and tuple(film.shape[2:]) == self.film_shape
