@@ -129,11 +129,11 @@ def test_a_folder_that_one_stands_in_has_its_name(folder, monkeypatch):
 def test_what_lies_beside_the_shards_is_named_and_left_out(mine):
     with open_dataset(mine) as data:
         assert "left_out" not in describe(data)
-    for name in ("more.hdf5", "balls4.h5", ".hidden.h5", "notes.txt"):
+    for name in ("more.HDF5", "balls4.h5", ".hidden.h5", "notes.txt"):
         (mine / name).write_text("")
     with open_dataset(mine) as data:
-        assert describe(data)["left_out"] == "balls4.h5, more.hdf5, which are not shards"
-        (mine / "more.hdf5").unlink()
+        assert describe(data)["left_out"] == "balls4.h5, more.HDF5, which are not shards"
+        (mine / "more.HDF5").unlink()
     with open_dataset(mine) as data:
         assert verify(data).not_proved == {"left_out": "balls4.h5, which is not a shard"}
 
