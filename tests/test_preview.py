@@ -44,6 +44,7 @@ def test_a_preview_with_masks_has_outlines_of_two_screen_pixels(tmp_path):
     frames[:, :, 4:6, 8:11], masks[:, :, 4:6, 8:11] = 255, 1
     frames[0, 1, 0, 0] = 255  # equal frames are merged in a GIF
     film = iio.imread(preview_gif(frames, tmp_path / "p.gif", masks, panel_px=4 * WIDTH))
+    assert film.shape[1:3] == (14 + 4 * HEIGHT + 14, 14 + 4 * WIDTH + 14)  # a row of one clip, not of three
     orange = (film[0] == OBJECT_COLORS[0]).all(-1)
     assert orange.sum() == 8 * 12 - 4 * 8  # a rectangle of 8 x 12 without its inside
 
