@@ -118,6 +118,13 @@ def test_pictures_are_of_two_clips_or_as_many_as_there_are(frames, tmp_path, dra
     assert {step for _, step in drawn} <= {0}
 
 
+def test_what_modules_do_has_a_line_where_the_rollout_begins(frames, tmp_path, drawn, monkeypatch):
+    contexts, plain = [], watched_clips.activity_figure
+    monkeypatch.setattr(watched_clips, "activity_figure", lambda *told: contexts.append(told[1]) or plain(*told))
+    look(WatchClips(frames[:1], CONTEXT, 1), learner("rims"), tmp_path, 0)
+    assert contexts == [CONTEXT]
+
+
 def test_what_a_user_has_set_for_figures_ends_no_training(frames, tmp_path, drawn):
     in_style(lambda: look(WatchClips(frames, CONTEXT, 1), learner("rims"), tmp_path, 0))
     assert len(drawn) == 6
