@@ -88,6 +88,13 @@ def test_clips_that_stay_on_disk_take_no_memory(data, slow):
     assert held - left == (CLIPS["train"] + CLIPS["validation"]) * FRAMES * HEIGHT * WIDTH
 
 
+def test_weights_take_their_place_four_times(data, monkeypatch):
+    """They, their gradients and Adam's two numbers; of the way back nothing is counted here."""
+    monkeypatch.setattr(forecasting._Kept, "take", lambda self, tensor: forecasting._Ticket(tensor))
+    told = foresee(data, tiny_model(), tiny_training(), compute=ComputeConfig(hold="disk"), device="cpu")
+    assert told.memory == 4 * 4 * numbers_of()
+
+
 def test_validation_clips_of_a_recipe_take_memory(slow):
     few, many = (
         foresee("motion3", tiny_model(), tiny_training(updates=1, validation_clips=clips), device="cpu").memory
