@@ -325,6 +325,13 @@ def test_words_in_the_legends_of_several_rows_of_a_strip_have_the_rows_name_befo
     assert [label.text for label in written][-8:] == ["", "missed", "invented", "both", *numbered]
 
 
+def test_modules_of_all_models_are_in_the_legend_of_a_strip(monkeypatch):
+    written, active = labels_written(monkeypatch), trace()["active"]
+    fewer = view(model="theirs", trace={"active": active[:, :2]})
+    strip(view(model="ours", trace={"active": active}, beside=[fewer]), ["modules"])
+    assert [label.text for label in written][-4:] == ["module", "0", "1", "2"]
+
+
 def test_names_of_low_rows_stand_apart_in_a_strip_each_beside_its_pictures(monkeypatch):
     """Pictures are 24 px high, as a line of a name is; one name here has five."""
     written = labels_written(monkeypatch)
