@@ -322,6 +322,14 @@ def test_what_dead_processes_left_of_the_same_file_is_cleared_away(tmp_path, dea
     assert set(names(tmp_path)) == {"f[1].txt", *mine, *others}
 
 
+def test_copies_that_dead_processes_kept_are_cleared_away(tmp_path, dead):
+    path = tmp_path / "f.txt"
+    for name in (path.name, left_by(dead, path.name, "replaced")):
+        (tmp_path / name).write_text("old")
+    write_all({path: "new"}, overwrite=True)
+    assert names(tmp_path) == ["f.txt"]
+
+
 def test_what_a_process_elsewhere_writes_to_the_same_file_stays_for_a_day(tmp_path, dead):
     """Its number says nothing here, also in a container with the name of this machine."""
     other = tmp_path / left_by(dead, "f.txt", home="12ab34cd")
