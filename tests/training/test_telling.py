@@ -2,14 +2,16 @@
 
 import logging
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tiny_runs import no_file_longer_than, tiny_model, tiny_training
-from training_runs import stderr_unread
+from training_runs import learner, stderr_unread
 
 from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns
-from videopred.training.telling import listening, say
+from videopred.training.telling import TellValidations, listening, say
 
 
 def lines(path) -> list[str]:
@@ -60,6 +62,17 @@ def test_a_training_does_not_end_because_nobody_reads(data, tmp_path):
     with stderr_unread():
         run = train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu", progress=True)
     assert lines(run / "log.txt")[-1] == "finished"
+
+
+def test_a_loss_above_one_before_is_not_called_the_lowest(tmp_path):
+    model = learner()
+    with listening(tmp_path / "log.txt", False):
+        for update, loss in ((10, 0.25), (20, 0.5)):
+            model.validations.note(loss, update, patience=3)
+            trainer: Any = SimpleNamespace(callback_metrics={"validation_bce": loss}, global_step=update)
+            TellValidations().on_validation_end(trainer, model)
+    told = ["update 10: validation_bce 0.25, the lowest so far", "update 20: validation_bce 0.5"]
+    assert lines(tmp_path / "log.txt") == told
 
 
 def test_a_run_that_stopped_and_went_on(data, tmp_path, monkeypatch):
