@@ -187,6 +187,7 @@ def test_scenes_at_once_change_nothing(films):
     one, seven = (judge_scorer(hashed, films, PlausibilityConfig(scenes_at_once=count)) for count in (1, 7))
     np.testing.assert_array_equal(one.surprise, seven.surprise)
     assert one.errors == seven.errors
+    assert one.settings["pixels"] == seven.settings["pixels"]
 
 
 def test_a_folder_gives_what_its_file_gives(few):
