@@ -44,7 +44,7 @@ def _moved_on(batch: Batch, step: int, ahead: int) -> Tensor:
 
     radius, mass = read("objects/radius").astype(np.float64), read("objects/mass").astype(np.float64)
     places, speeds = (read(name)[:, step].astype(np.float64) for name in ("positions", "velocities"))
-    white = np.where(np.isnan(radius)[..., None], 0, 255).astype(np.uint8).repeat(3, axis=-1)
+    white = np.full((*radius.shape, 3), 255, np.uint8)
     start = Start(
         State(places, speeds, radius, mass),
         read("objects/color") if "objects/color" in batch.file.truth else white,
