@@ -14,6 +14,7 @@ from videopred.eval.scores import Scores
 from videopred.report.tables import (
     comparison_block,
     comparison_tables,
+    plausibility_beside,
     plausibility_table,
     score_block,
     score_table,
@@ -113,6 +114,8 @@ def test_means_over_seeds_have_their_halves(scores):
     assert seed_tables({"gru": runs}) == [seed_table(runs)], "one model alone differs from none"
     (table,) = (one for one in seed_tables({"small": runs, "large": runs}) if one.caption.startswith("Mean over runs"))
     assert [row.name for row in table.rows] == ["small: gru", "large: gru"]
+    *_, apart = seed_tables({"small": runs, "large": runs})
+    assert all(bool(row.style) == row.faint for row in apart.rows), "the curves are of single runs and trivial rows"
     alone = {row: {"mse": of["mse"]} for row, of in runs.measurements.items()}
     other = replace(runs, metrics={"mse": runs.metrics["mse"]}, measurements=alone)
     apart = [one for one in seed_tables({"small": runs, "other": other}) if one.caption.startswith("Mean over runs")]
@@ -170,3 +173,6 @@ def test_errors_of_plausibility_are_told_of_all_scenes_and_of_one_kind():
         ("max, all scenes", ["9", "0.250 (0.125 to 0.500)", "–"], False),
         ("max, block O1", ["4", "0.250 (0.125 to 0.500)", "–"], True),
     ]
+    beside = plausibility_beside({run: judged | {"settings": {"burn_in": 3}} for run in ("rims", "gru")})
+    assert beside is not None
+    assert [(row.name, row.faint) for row in beside.rows] == [("max, all scenes", False), ("max, block O1", True)]
