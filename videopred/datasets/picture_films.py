@@ -161,7 +161,7 @@ def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarra
         _check_depth(image, path)
     if color or image.mode not in ("1", "L", "LA", "I;16", "I"):
         return np.asarray((image.convert("RGBA") if image.has_transparency_data else image).convert("RGB"))
-    pixels = np.asarray(image.convert("L") if image.mode in ("1", "LA") else image)[..., None]
+    pixels = np.asarray(image.convert("L") if image.mode == "LA" else image)[..., None]
     return pixels > 0 if image.mode == "1" else pixels  # Pillow's own True is the byte 255, which files would keep
 
 
