@@ -141,6 +141,14 @@ def test_attention_on_a_map_is_drawn_where_it_is():
     assert film[:6, :16].max() == 0
 
 
+def test_a_position_that_several_modules_read_is_of_their_colours_together():
+    read = np.zeros((FRAMES, 1, MODULES, 10))
+    read[:, 0, :2, 7], read[:, 0, 2, 4] = 0.4, 0.2  # row 1, column 2; row 0, column 4
+    film = in_small(draw("attention", view(trace={"input_attention": read}), SCALE).film)[-1]
+    for place, color in ((film[6:, 8:12], OBJECT_COLORS[:2].mean(0)), (film[:6, 16:], OBJECT_COLORS[2] / 4)):
+        np.testing.assert_allclose(place, np.broadcast_to(color, (6, 4, 3)), atol=0.5)
+
+
 def test_attention_of_a_core_that_reads_vectors_is_how_much_each_module_reads():
     read = np.full((FRAMES, 2, MODULES, 1), 0.25)
     read[:, :, 2] = 1
