@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from command_line import run
-from tiny_runs import CLIPS, FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
+from tiny_runs import CLIPS, FRAMES, HEIGHT, WIDTH, tiny_data, tiny_model, tiny_training
 from training_runs import equal, learner, weights
 
 from videopred.datasets import open_dataset
@@ -86,6 +86,15 @@ def test_clips_that_stay_on_disk_take_no_memory(data, slow):
         for hold in ("memory", "disk")
     )
     assert held - left == (CLIPS["train"] + CLIPS["validation"]) * FRAMES * HEIGHT * WIDTH
+
+
+def test_clips_that_are_kept_aside_take_memory_once(tmp_path):
+    data = tiny_data(tmp_path / "aside", {"train": 11})
+    held, left = (
+        foresee(data, tiny_model(), tiny_training(), compute=ComputeConfig(hold=hold), device="cpu").memory
+        for hold in ("memory", "disk")
+    )
+    assert held - left == 11 * FRAMES * HEIGHT * WIDTH
 
 
 def test_weights_take_their_place_four_times(data, monkeypatch):
