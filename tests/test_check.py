@@ -43,7 +43,12 @@ def test_what_is_there_twice_is_named():
 
 @pytest.mark.parametrize(
     ("value", "fix"),
-    [("rimz", "did you mean rims[?]"), ("lsmt", "did you mean lstm[?]"), ("transformer", "choose one of these")],
+    [
+        ("rimz", "did you mean rims[?]"),
+        ("lsmt", "did you mean lstm[?]"),
+        ("transformer", "choose one of these"),
+        ("gpu", "did you mean gru[?]"),
+    ],
 )
 def test_a_wrong_choice_lists_all_and_offers_the_nearest(value, fix):
     choices = iter(["gru", "lstm", "rims"])  # may be read once only
