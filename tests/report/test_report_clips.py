@@ -171,12 +171,12 @@ def drawn(monkeypatch) -> list[tuple]:
     return asked
 
 
-def told_of(place: Path, data: Path, *, checkpoint: bool = True, by: str | None = None) -> Section:
+def told_of(place: Path, data: Path, *, checkpoint: bool = True, by: str | None = None, **more: Any) -> Section:
     run = place / "mine"
     if checkpoint:
         (run / "checkpoints").mkdir()
         (run / "checkpoints" / "last.ckpt").touch()
-    return tell_run(find_run(run, place / "eval"), data, by, CPU)
+    return tell_run(find_run(run, place / "eval"), data, by, CPU, **more)
 
 
 def test_of_clips_that_are_as_good_the_first_are_worse():
@@ -214,6 +214,14 @@ def test_scores_of_these_clips_choose_and_say_what_was_asked(tmp_path, data, dra
         "two: ours, 5 clips of the validation part, 1 frame of context, 3 predicted, feedback threshold:0.5"
     )
     assert "bootstrap, widened by Student's t" in block.legend["±"]
+
+
+def test_of_a_run_that_has_none_alone_scores_with_others_choose(tmp_path, data, drawn):
+    made_up_run(tmp_path / "mine")
+    with open_dataset(data) as file:
+        told_of(tmp_path, data, among=replace(scored(**ONE), fingerprint=file.fingerprint(), protocol=ASKED))
+    ((_, part, chosen, *_),) = drawn
+    assert (part, chosen[0].clip) == ("validation", 4)
 
 
 ASKED = Protocol(
