@@ -13,9 +13,10 @@ import pytest
 import torch
 from PIL import Image, ImageSequence
 from report_samples import ONE, made_up_run, scored
-from tiny_runs import tiny_data
+from tiny_runs import RECIPE, tiny_data
 
 from videopred.datasets import open_dataset
+from videopred.datasets.generation import generate
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.rendering.clip_view import ClipView
@@ -190,6 +191,13 @@ def test_without_scores_the_first_test_clips_are_shown(tmp_path, data, drawn):
         assert drawn == [("mine", "test", [Chosen(i, f"Clip {i}") for i in range(3)], file.context, file.horizon)]
         assert told.span.startswith(f"{file.context} true frames (blue-grey border), then {file.horizon} of its own")
     assert any(one.what == "scores on two.h5" for one in told.missing)
+
+
+def test_the_command_of_clips_in_shards_makes_as_many(tmp_path, drawn):
+    made_up_run(tmp_path / "mine")
+    data = generate("balls4", {"train": 2, "test": 5}, recipe=RECIPE, out=tmp_path / "data", shards=3)
+    command = told_of(tmp_path, data).commands["the clips shown"]
+    assert command.endswith(f"--clips train=2 test=5 --shards 3 --out {tmp_path / 'data'}")
 
 
 def test_a_part_with_few_clips_is_shown_whole(tmp_path, drawn):
