@@ -271,6 +271,17 @@ def test_without_data_its_scores_are_still_shown_and_not_asked_for(tmp_path):
     assert not any(one.what == "scores" for one in told.missing)
 
 
+@pytest.mark.parametrize("kinds", [(), ("gif", "png")])
+def test_films_of_plausibility_are_asked_for_until_they_are_drawn(tmp_path, kinds):
+    folder = tmp_path / "eval" / "mine" / "films"
+    folder.mkdir(parents=True)
+    (folder / "plausibility.json").write_text('{"settings": {"data": "films.h5"}, "errors": {}}')
+    for kind in kinds:
+        (folder / f"scene-2.{kind}").touch()
+    told = tell_run(find_run(made_up_run(tmp_path / "mine"), tmp_path / "eval"), None, None, CPU)
+    assert any("--draw 0" in one.command for one in told.missing) == (not kinds)
+
+
 def test_commands_say_the_first_clips_where_these_are_not_all_or_how_many_there_were_is_not_known(tmp_path, data):
     """Whatever data of that name holds now."""
     made_up_run(tmp_path / "mine")
