@@ -150,6 +150,17 @@ def test_how_often_modules_are_active_and_schemata_in_use_is_told_of_the_rollout
     assert probe_trace(path)["usage"]["schema"] == shares[:2], "whether there are others is not known"
 
 
+def test_each_layer_of_a_stack_is_read_by_itself(tmp_path, known):
+    chance = np.random.default_rng(0)
+    layers = {f"layer{layer}.states": chance.standard_normal((B, STEPS, 2 + layer, D)) for layer in range(2)}
+    layers["layer1.states"][:, :, 2, :2] = known["positions"][:, 1:, 0]
+    report = probe_trace(kept(tmp_path / "t.npz", known, layers["layer0.states"], **layers))
+    assert report["layer0"] == {name: report[name] for name in report["layer0"]}
+    assert {"positions", "velocities", "series/indicator"} <= report["layer0"].keys()
+    assert report["layer1"]["positions"]["r2"] > 0.99
+    assert [r2 > 0.9 for r2 in report["layer1"]["positions"]["modules"]] == [False, False, True]
+
+
 def test_of_films_without_truth_usage_and_attention_are_told_alone(tmp_path, capsys):
     chance = np.random.default_rng(0)
     above = chance.random((B, STEPS, 2))

@@ -117,7 +117,7 @@ def one_layer_is_rims_of_four_heads(stack: Any) -> None:
     left, right = unroll(one, drawn_slots(), trace=True), unroll(stack, drawn_slots(), trace=True)
     close(left.output, right.output)
     close(left.state, right.state[0])
-    close({f"layer0.{name}": value for name, value in left.trace.items()}, right.trace)
+    close({f"layer0.{name}": value for name, value in (left.trace | {"states": left.output}).items()}, right.trace)
 
 
 @pytest.mark.parametrize("settings", [BRIMsConfig, HierarchicalRIMsConfig, MLDRIMsConfig])

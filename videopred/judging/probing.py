@@ -48,7 +48,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     Returns:
         `of`, the run, with the words by which its rollout is not the usual one; `clips`, `steps`, `modules`;
         `positions`, `velocities`, and each label and series of few whole values: what is read from all modules
-        together, and `modules`, from each alone; under each discrete trace, such as `schema`, for each label its `nmi`
+        together, and `modules`, from each alone; under the name of each layer of a stack, the same of its states; under
+        each discrete trace, such as `schema`, for each label its `nmi`
         and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each module's; under
         `usage`, for `active` of how many steps each module was, and for `schema` the share of each in all choices;
         under `attention`, the mean share of each module's that went to the null slot, and to the layer above.
@@ -82,12 +83,12 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     check.require(clips > 1, "TRACE", "hold two clips at least", clips, fix)
     scenes = _scenes(kept, clips)
     moving = {name: kept[f"truth/{name}"][:, first + 1 :][:, :steps] for name in _MOVING if f"truth/{name}" in kept}
-    if "positions" in moving:
-        places = moving["positions"]
-        report |= {name: _read_moving(name, states, moving[name], places, scenes) for name in moving}
     kinds = _kinds(kept, first, steps)
-    for name, labels in kinds.items():
-        report[name] = _from_all_and_each(states, labels, partial(probe_labels, scenes=scenes), "accuracy")
+    report |= _read(states, moving, kinds, scenes)
+    for name, of_layer in kept.items():
+        if name.startswith("trace/") and name.endswith(".states"):
+            read = _read(of_layer[:, first:], moving, kinds, scenes)
+            report |= {name.removeprefix("trace/").removesuffix(".states"): read} if read else {}
     discrete = {name: of for name, of in kept.items() if name.startswith("trace/") and _is_discrete(of)}
     for name, choices in discrete.items():
         if kinds:
@@ -120,6 +121,19 @@ def _from_all_and_each(states: np.ndarray, truth: np.ndarray, probe: Probe, key:
     each = [getattr(probe(states[:, :, module], truth), key) for module in range(states.shape[2])]
     together = probe(states.reshape(*states.shape[:2], -1), truth)._asdict()
     return {name: _number(value) for name, value in together.items()} | {"modules": [_number(value) for value in each]}
+
+
+def _read(
+    states: np.ndarray, moving: dict[str, np.ndarray], kinds: dict[str, np.ndarray], scenes: np.ndarray
+) -> dict[str, Any]:
+    """What is read from states (B, T, K, D) of places and velocities, if places are known, and of labels."""
+    read = {}
+    if "positions" in moving:
+        places = moving["positions"]
+        read = {name: _read_moving(name, states, values, places, scenes) for name, values in moving.items()}
+    for name, labels in kinds.items():
+        read[name] = _from_all_and_each(states, labels, partial(probe_labels, scenes=scenes), "accuracy")
+    return read
 
 
 def _read_moving(

@@ -39,7 +39,7 @@ class Stack(Core):
     Output: the states of one layer's modules.
     Trace: for each layer what RIMs have, named `layer0.active`, `layer1.active` and so on. The slots in
     `input_attention` are those below, then those above; the attention on the latter is also there as `top_down`, (B, K)
-    in [0, 1], mean over heads.
+    in [0, 1], mean over heads. The states of each layer are there as `states`, (B, K, D).
     """
 
     one_choice: ClassVar[bool] = False
@@ -60,7 +60,7 @@ class Stack(Core):
             alone = above is None and (level == 0 or not config.per_module_slots)
             self.readings.append(ReadNeighbours(config, below, above, alone, modules, units))
         self.rows, _, self.units = sizes[readout]
-        axes = [reading.trace_axes | layer.trace_axes for reading, layer in self._levels()]
+        axes = [reading.trace_axes | layer.trace_axes | {"states": "K D"} for reading, layer in self._levels()]
         self.trace_axes = _by_layer(axes)
         self.state_rows = tuple(config.modules)
 
@@ -103,7 +103,7 @@ class Stack(Core):
             if self.one_choice and level == 0:
                 active = trace["active"]
             new.append(new_state)
-            traces.append(trace)
+            traces.append({**trace, "states": new_state[0]})
         states = tuple(new)
         return self.given_out(states), states, _by_layer(traces)
 
