@@ -169,6 +169,13 @@ def test_a_rollout_that_was_kept_has_the_scores_of_its_run(place, rolled, tmp_pa
     np.testing.assert_allclose(of_films["rows"]["prediction"]["mse"]["steps"], expected, rtol=1e-6)
     assert run(f"evaluate {kept} --true {rolled / 'test.npz'} --true-array truth --metrics mse --json --out both") == 0
     of_both = json.loads(capfd.readouterr().out)
+    for films, told in {f"{data}": asked, "": "--metrics mse --json"}.items():
+        true = "" if films else f"--true {rolled / 'test.npz'}"
+        assert run(f"evaluate {films} --pred {rolled / 'test.npz'} {true} {told} --out unsaid --overwrite") == 0
+        unsaid = json.loads(capfd.readouterr().out)
+        for one in (unsaid, of_films, of_both):
+            one.pop("files", None)
+        assert unsaid == (of_films if films else of_both), "what the file says need not be said"
     np.testing.assert_allclose(of_both["rows"]["prediction"]["mse"]["steps"], expected, rtol=1e-6)
 
 
@@ -185,6 +192,13 @@ def test_a_rollout_that_was_kept_has_the_scores_of_its_run(place, rolled, tmp_pa
             "--context 5 --pred-array one_step",
             "--context must be 1, as {rolled}/test.npz says, got 5",
         ),
+        ("test", "{data}", "--axes BTHWC", "--axes must be BTCHW for {rolled}/test.npz, which `videopred rollout` wro"),
+        (
+            "test",
+            "--true {rolled}/test.npz",
+            "--true-range 0 255",
+            "--true-range must be 0 1 for {rolled}/test.npz, wh",
+        ),
         (
             "test",
             "{other}",
@@ -199,7 +213,7 @@ def test_a_rollout_is_not_scored_on_other_clips_or_behind_another_context(
     monkeypatch.chdir(tmp_path)
     names = {"data": place / "balls4.h5", "rolled": rolled, "other": tmp_path / "other.h5"}
     assert run(f"generate balls4 {SIZES} {SMALL['balls4']} {CLIPS} --seed 8 --out other.h5") == 0
-    films = f"--pred {rolled / kept}.npz --pred-array prediction --range 0 1 --axes BTCHW --metrics mse"
+    films = f"--pred {rolled / kept}.npz --metrics mse"
     assert run(f"evaluate {clips.format(**names)} {films} --horizon 4 {more}") == 2
     assert message.format(**names) in capfd.readouterr().err
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -65,6 +66,23 @@ def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> 
     check.require(len(axes) == films.ndim, "--axes", must, got, "give one letter for each")
     samples = np.moveaxis(films, axes.index("N"), 0)
     return [films_of_array(path, what, sample, config) for sample in samples]
+
+
+def rollout_reading(path: Path, usual: str) -> tuple[str, str, tuple[float, float]] | None:
+    """Array, axes and range of films that `videopred rollout` wrote, which need not be said; None of other files.
+
+    Args:
+        path: where they are.
+        usual: the array that is meant unless another is named.
+    """
+    if path.suffix.lower() != ".npz":
+        return None
+    try:
+        with np.load(path) as arrays:
+            own = usual in arrays and bool(made_in(arrays))
+    except (OSError, ValueError, BadZipFile):  # what is wrong is said when the films are read
+        return None
+    return (usual, "BTCHW", (0.0, 1.0)) if own else None
 
 
 def rollout_made(path: Path, array: str | None) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from videopred.amounts import number_told
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.fingerprint import hash_files
 from videopred.frames import to_frames
-from videopred.judging.given_files import holds_array, read_samples, rollout_made
+from videopred.judging.given_files import holds_array, read_samples, rollout_made, rollout_reading
 from videopred.run_files import data_name, named_path
 
 
@@ -22,7 +22,8 @@ class GivenFilms:
     """Films at a path, as exact numbers in [0, 1].
 
     Nothing is guessed: which numbers are black and white must be said of arrays unless they are bool, and which axis
-    is which unless there is one reading. Pictures and our own data files say both themselves.
+    is which unless there is one reading. Pictures, our own data files and what `videopred rollout` wrote say both
+    themselves.
 
     Args:
         flag: what the user called them, such as `--pred`.
@@ -58,6 +59,12 @@ class GivenFilms:
     ) -> None:
         check_path.existing(flag, path)
         self.flag, self.path = flag, path
+        if own := rollout_reading(path, array or ("truth" if flag == "--true" else "prediction")):
+            for word, said, known in (("--axes", axes, own[1]), ("--range", value_range, own[2])):
+                told, got = (one if isinstance(one, str) else check.as_typed(one or ()) for one in (known, said))
+                must = f"be {told} for {path}, which `videopred rollout` wrote"
+                check.require(said in (None, known), word, must, got, "score it apart from other arrays")
+            array, axes, value_range = own
         self._names = {"SOURCE": flag, "DATA": flag, "--array": f"{flag}-array"}
         with check.named(self._names):
             self.is_array = holds_array(path, array)
