@@ -91,7 +91,22 @@ def test_runs_of_seeds_are_exported_one_by_one_all_or_none(seeds, monkeypatch, t
     shutil.copytree(seeds / "models/gru", tmp_path / "gru")
     monkeypatch.chdir(tmp_path)
     assert run("export gru --out two.safetensors") == 2
-    assert capfd.readouterr().err == "videopred: --out must come with one run, got 2 runs; leave it out\n"
+    told = "videopred: --out must be a folder for several runs, got two.safetensors; leave .safetensors out\n"
+    assert capfd.readouterr().err == told
+    shutil.copytree("gru", "other/gru")
+    assert run("export gru other/gru --out share") == 2
+    assert "RUN must differ in name with --out, got gru/seed-0, gru/seed-1 twice; export them apart" in (
+        capfd.readouterr().err
+    )
+    assert run("export gru --checkpoint last --out share") == 0
+    shared = [Path(f"share/gru/seed-{seed}-last.safetensors") for seed in (0, 1)]
+    assert written(capfd.readouterr().out) == shared
+    stamps = [f"{run_stamp(Path(f'gru/seed-{seed}'))}, last" for seed in (0, 1)]
+    assert [run_stamp(file) for file in shared] == stamps
+    shared[0].unlink()
+    assert run("export gru --checkpoint last --out share") == 1
+    assert "share/gru/seed-1-last.safetensors" in capfd.readouterr().err
+    assert not shared[0].exists()
     assert run("export gru") == 0
     files = [Path(f"gru/seed-{seed}.safetensors") for seed in (0, 1)]
     assert written(capfd.readouterr().out) == files

@@ -1,5 +1,6 @@
 """Commands that look after runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from videopred.commands import terminal
 from videopred.commands.opening import each_run
 from videopred.commands.options import Device, Json, Overwrite, out_flag
 from videopred.rendering import USUAL_ROWS, check_rows, rows_in
+from videopred.run_files import EXPORT, run_name
 
 
 def runs(
@@ -44,7 +46,7 @@ def export(
     ] = None,
     scores: Annotated[Path, arg(help="Folder of results, or of a run's scores, for the card.")] = Path("eval"),
     half: Annotated[bool, arg(help="Round the weights to 16 bits: half the size, slightly other scores.")] = False,
-    out: Annotated[Path | None, out_flag("File of one run; default: RUN[-NAME].safetensors.")] = None,
+    out: Annotated[Path | None, out_flag("File, of several runs a folder; default: RUN[-NAME].safetensors.")] = None,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -58,27 +60,37 @@ def export(
     check.require(not card or checkpoint is None, "--checkpoint", "be left out with --card", checkpoint, fix)
     each = each_run(runs)
     check.each_once("RUN", [run.resolve() for run in each], "be given once each")
-    if out is not None:
-        check.require(len(each) == 1, "--out", "come with one run", f"{len(each)} runs", "leave it out")
-        check_path.absent("--out", check_path.export_name(out), overwrite)
+    places = _export_places(each, out, checkpoint)
+    for named in filter(None, places):
+        check_path.absent("--out", check_path.export_name(named), overwrite)
     from videopred.export import export_file, export_run
 
-    for run in each:  # before any of them is written
-        file = export_file(run, out, overwrite, checkpoint)
+    for run, place in zip(each, places, strict=True):  # before any of them is written
+        file = export_file(run, place, overwrite, checkpoint)
         for suffix in (".md", ".gif") if card else ():
             check_path.absent("--out", file.with_suffix(suffix), overwrite)
     made: list[Path] = []
     try:
-        for run in each:
+        for run, place in zip(each, places, strict=True):
             if card:
                 from videopred.export.with_card import export_with_card
 
-                made += export_with_card(run, out, data=data, results=scores, half=half, overwrite=overwrite)
+                made += export_with_card(run, place, data=data, results=scores, half=half, overwrite=overwrite)
             else:
-                made.append(export_run(run, out, checkpoint=checkpoint, half=half, overwrite=overwrite))
+                made.append(export_run(run, place, checkpoint=checkpoint, half=half, overwrite=overwrite))
     finally:  # of several, one may fail when others are there
         if made:
             terminal.print_files(made, json_)
+
+
+def _export_places(runs: Sequence[Path], out: Path | None, checkpoint: str | None) -> list[Path | None]:
+    """Where --out has the export of each run: itself, or of several, which it is a folder of, after their names."""
+    if out is None or len(runs) == 1:
+        return [out] * len(runs)
+    check.require(out.suffix != EXPORT, "--out", "be a folder for several runs", out, f"leave {EXPORT} out")
+    names = [run_name(run) for run in runs]
+    check.each_once("RUN", names, "differ in name with --out", "export them apart")
+    return [out / f"{name}{f'-{checkpoint}' if checkpoint else ''}{EXPORT}" for name in names]
 
 
 def report(
