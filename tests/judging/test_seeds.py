@@ -49,10 +49,11 @@ def test_runs_that_differ_in_their_seed_alone_are_one_group(place):
     scores = judged(place, "seed-0", "seed-1", "other", "seed-2")
     seeds = tuple(f"{place.name}/seed-{seed}" for seed in range(3))
     assert list(scores.seeds.values()) == [seeds]
-    mean, half = scores.over_seeds(f"gru, 3 seeds ({', '.join(seeds)})", "mse")
+    mean, half = scores.over_seeds(f"{place.name}, 3 seeds (0, 1, 2)", "mse")
     assert mean == pytest.approx(sum(scores.mean(seed, "mse") for seed in seeds) / 3)
     assert half > 0
-    assert f"gru, 3 seeds ({', '.join(seeds)})" in scores.table()
+    assert f"\n{place.name}, 3 seeds (0, 1, 2)  " in scores.table()
+    assert list(judged(place, "seed-0", "seed-1").seeds) == ["gru, 2 seeds (seed-0, seed-1)"]
 
 
 def test_a_run_and_its_export_are_one_seed(place):
@@ -63,7 +64,9 @@ def test_a_run_and_its_export_are_one_seed(place):
     export_run(place / "seed-2", place / "third.safetensors")
     names = ("seed-0", "copies/seed-1", "small.safetensors", "seed-1", "third.safetensors")
     first, second = (f"{place.name}/seed-0", "copies/seed-1", "third"), ("small", f"{place.name}/seed-1")
-    assert list(judged(place, *names).seeds.values()) == [first, second], "a run and its copy are in no group together"
+    groups = judged(place, *names).seeds
+    assert list(groups.values()) == [first, second], "a run and its copy are in no group together"
+    assert list(groups)[1] == f"gru, 2 seeds (small, {place.name}/seed-1)"
     alone = judged(place, "seed-0")
     assert (alone.seeds, alone.models) == ({}, ("model",))
 

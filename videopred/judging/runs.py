@@ -117,7 +117,15 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
         next(group for group in found if seed not in group)[seed] = name
     every = [(core, tuple(group.values())) for (core, _), found in alike.items() for group in found]
     groups = [(core, names) for core, names in every if len(names) > 1]
-    return {f"{core}, {len(names)} seeds ({', '.join(names)})": names for core, names in groups}
+    return {_group_name(core, names): names for core, names in groups}
+
+
+def _group_name(core: str, names: Sequence[str]) -> str:
+    """What runs that differ in their seed are called together: after their folder if several are told apart by it."""
+    (folder, *others), seeds = {name.rpartition("/")[0] for name in names}, [name.rpartition("/")[2] for name in names]
+    if folder and not others and all(map(is_seed_folder, seeds)):
+        core, names = folder, [seed.removeprefix("seed-") for seed in seeds]
+    return f"{core}, {len(names)} seeds ({', '.join(names)})"
 
 
 def _clips_of(run: Path, data: DataRecord | None) -> str | None:
