@@ -47,7 +47,8 @@ def test_panels_of_a_view_are_of_one_size_and_can_be_put_together(row):
 
 
 @pytest.mark.parametrize(
-    ("rows", "abreast"), [(PLAIN, 3), (["modules", "truth"], 2), (["pred", "truth", "masks", "schemata", "overlay"], 3)]
+    ("rows", "abreast"),
+    [(PLAIN, 4), (PLAIN[:9], 3), (["modules", "truth"], 2), (["pred", "truth", "masks", "schemata", "overlay"], 3)],
 )
 def test_panels_stand_where_the_film_says(rows, abreast):
     """At most four abreast, in even lines, each with its pixels inside its border."""
@@ -177,6 +178,20 @@ def test_a_layer_that_reads_without_attention_leaves_the_others_theirs():
     alone = {"active": active, "input_attention": read}
     films = [draw("attention", view(trace=trace, map_shape=None), SCALE).film for trace in (stack, alone)]
     np.testing.assert_array_equal(*films)
+
+
+@pytest.mark.parametrize(("row", "name"), [("null", "null_attention"), ("top-down", "top_down")])
+def test_attention_on_the_null_slot_and_from_above_is_a_cell_for_each_module(row, name):
+    """Of two layers, of which the upper has nothing above."""
+    shares = {f"layer{layer}.{name}": np.full((FRAMES, 2 + layer), 0.4 + 0.2 * layer) for layer in range(2)}
+    if row == "top-down":
+        del shares["layer1.top_down"]
+    panel = draw(row, view(trace=shares), SCALE)
+    levels = np.concatenate([share[0] for share in shares.values()])
+    colors = levels[:, None] * OBJECT_COLORS[: len(levels)] + (1 - levels[:, None]) * np.array(PAGE)
+    middles = ((np.arange(len(levels)) + 0.5) * SCALE * HEIGHT / len(levels)).astype(int)
+    np.testing.assert_allclose(panel.stills[-1][middles, GUTTER + 5], colors, atol=0.5)
+    assert (panel.caption, panel.kind, len(panel.swatches)) == (row, "module", len(levels))
 
 
 def test_attention_of_several_layers_is_how_much_each_module_reads_of_all_positions():

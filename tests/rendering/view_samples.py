@@ -20,6 +20,8 @@ def trace() -> dict[str, np.ndarray]:
         "active": chance.integers(0, 2, (FRAMES, MODULES)).astype(float),
         "schema": chance.integers(0, 4, (FRAMES, MODULES)).astype(float),
         "input_attention": chance.random((FRAMES, 2, MODULES, POSITIONS[0] * POSITIONS[1])),
+        "null_attention": chance.random((FRAMES, MODULES)),
+        "top_down": chance.random((FRAMES, MODULES)),
         "masks": chance.dirichlet(np.ones(MODULES), (FRAMES, HEIGHT, WIDTH)).transpose(0, 3, 1, 2),
     }
     for values in happened.values():

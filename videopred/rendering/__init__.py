@@ -31,6 +31,16 @@ ROWS: dict[str, Drawing] = {
         "videopred.rendering.raster_rows:attention",
         needs=("input_attention",),
     ),
+    "null": Drawing(
+        "How much of each module's attention the null slot had.",
+        "videopred.rendering.raster_rows:null",
+        needs=("null_attention",),
+    ),
+    "top-down": Drawing(
+        "How much of each module's attention the layer above had.",
+        "videopred.rendering.raster_rows:top_down",
+        needs=("top_down",),
+    ),
     "schemata": Drawing(
         "Which schema each object file used.", "videopred.rendering.raster_rows:schemata", needs=("schema",)
     ),

@@ -18,6 +18,7 @@ _NEEDED = {
     "active": "modules that may rest (rims)",
     "active or input_attention": "modules or object files (rims, scoff)",
     "schema": "schemata (scoff)",
+    "null_attention": "a null slot (rims)",
     "top_down": "layers that read those above (brims)",
     "positions": "the positions of objects",
     "visibility/fraction": "how much of each object is visible",

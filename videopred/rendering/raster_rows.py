@@ -43,6 +43,16 @@ def attention(view: ClipView, scale: int) -> Panel:
     return _layers(view, scale, [of_layer.sum(-1) for of_layer in read], "attention")
 
 
+def null(view: ClipView, scale: int) -> Panel:
+    """How much of its attention each module gave to the null slot, in its colour, the stronger the more."""
+    return _layers(view, scale, view.traced("null_attention"), "null")
+
+
+def top_down(view: ClipView, scale: int) -> Panel:
+    """How much of its attention each module of a layer below others gave to the layer above, likewise."""
+    return _layers(view, scale, view.traced("top_down"), "top-down")
+
+
 def _attention_map(view: ClipView, scale: int, read: np.ndarray) -> Panel:
     """Attention (T, K, L) on the positions of a map; at each frame the position that is read most is brightest."""
     assert view.map_shape is not None

@@ -71,9 +71,9 @@ class PictureConfig(Settings):
     """What is drawn of a clip, and into which files."""
 
     rows: str | None = None
-    """Any of truth, pred, diff, overlay, modules, attention, schemata, masks, changed, change, boxes, with commas
-    between them; default: truth,pred,diff, or with an intervention truth,pred,changed,change, or of several models
-    truth,pred."""
+    """Any of truth, pred, diff, overlay, modules, attention, null, top-down, schemata, masks, changed, change, boxes,
+    with commas between them; default: truth,pred,diff, or with an intervention truth,pred,changed,change, or of several
+    models truth,pred."""
     format: tuple[Literal["gif", "mp4", "png"], ...] = ("gif", "png")
     """Films as gif or mp4 (which needs PyAV), a strip of stills as png. If --out is a file, its suffix says it."""
     figure: str | None = None
