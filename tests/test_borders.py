@@ -144,6 +144,7 @@ DOORS: dict[str, set[str]] = {
         "rendering.canvas",
         "rendering.fonts",
         "rendering.lettering",
+        "rendering.communication_figure",
         "rendering.mask_out_figure",
         "rendering.page",
         "rendering.paper_figures",

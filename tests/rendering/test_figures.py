@@ -46,6 +46,7 @@ def complete() -> ClipView:
     """A view that has what any figure takes."""
     other = brims_view()
     happened = trace() | dict(list(other.trace.items())[:2])
+    happened["comm_attention"] = np.full((FRAMES, 2, MODULES, MODULES), 0.3)
     return view(trace=happened, truths=other.truths, strips=[(0, 5), (5, 8), (8, 12)])
 
 

@@ -36,6 +36,7 @@ READ_TRACES: Mapping[str, str] = {
     "input_attention": "heads K L",
     "null_attention": "K",
     "top_down": "K",
+    "comm_attention": "heads K K",
     "schema": "K",
     "schema_weights": "K S",
     "masks": "K H W",

@@ -84,6 +84,11 @@ FIGURES: dict[str, Drawing] = {
         f"{_PAPER}:schema_use",
         needs=("schema",),
     ),
+    "communication": Drawing(
+        "Who hears whom: attention of modules on one another, over all clips chosen.",
+        "videopred.rendering.communication_figure:communication",
+        needs=("comm_attention",),
+    ),
     "top-down": Drawing(
         "Attention on the layer above against occlusion, over all clips chosen (after BRIMs, figure 2).",
         "videopred.rendering.top_down_figure:top_down",
@@ -97,7 +102,7 @@ FIGURES: dict[str, Drawing] = {
 }
 """Name on the command line -> figure: a function from a list of views to a matplotlib figure."""
 
-OF_ALL_CLIPS = ("top-down", "mask-out")
+OF_ALL_CLIPS = ("communication", "top-down", "mask-out")
 """Figures that take all clips at once; of the others there is one for each clip."""
 
 OF_SEVERAL_MODELS = ("strip",)

@@ -19,6 +19,7 @@ _NEEDED = {
     "active or input_attention": "modules or object files (rims, scoff)",
     "schema": "schemata (scoff)",
     "null_attention": "a null slot (rims)",
+    "comm_attention": "modules that hear one another (rims, scoff)",
     "top_down": "layers that read those above (brims)",
     "positions": "the positions of objects",
     "visibility/fraction": "how much of each object is visible",

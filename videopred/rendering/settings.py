@@ -77,8 +77,8 @@ class PictureConfig(Settings):
     format: tuple[Literal["gif", "mp4", "png"], ...] = ("gif", "png")
     """Films as gif or mp4 (which needs PyAV), a strip of stills as png. If --out is a file, its suffix says it."""
     figure: str | None = None
-    """Instead of films, as PNG, SVG and PDF: strip, strips, activation, activation-position, schemata, top-down or
-    mask-out."""
+    """Instead of films, as PNG, SVG and PDF: strip, strips, activation, activation-position, schemata, communication,
+    top-down or mask-out."""
     frame_ms: int = 100
     """Time per frame of a film; GIF counts in steps of 10."""
 

@@ -1,0 +1,68 @@
+"""Who hears whom: the attention of modules on one another, as a figure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from videopred.palette import INK, PAGE
+from videopred.rendering.canvas import SMALL, dress, empty_figure, hue
+from videopred.rendering.clip_view import ClipView
+
+
+def communication(views: Sequence[ClipView]) -> Figure:
+    """Mean attention of each module on each, while true frames are given and in the rollout, a line for each layer.
+
+    Args:
+        views: of some clips, of one context.
+    """
+    spans = {"context": slice(1, views[0].context), "rollout": slice(views[0].context, None)}
+    shown = {name: means for name, span in spans.items() if (means := measure(views, span))}
+    layers = len(next(iter(shown.values())))
+    modules = [len(means) for means in next(iter(shown.values()))]
+    side = max(1.6, 0.42 * max(modules))
+    figure = empty_figure(1.2 + len(shown) * (side + 0.5), 0.6 + layers * (side + 0.6))
+    plots = figure.subplots(layers, len(shown), squeeze=False)
+    word = views[0].word_for_module
+    for column, (name, means) in enumerate(shown.items()):
+        for layer, shares in enumerate(means):
+            plot, first = plots[layers - 1 - layer, column], sum(modules[:layer])
+            title = name if layers == 1 else f"{name}, layer {layer}"
+            dress(plot, title, f"{word} that is heard", f"{word} that hears" if column == 0 else "")
+            _paint(plot, shares)
+            for axis in (plot.xaxis, plot.yaxis):
+                axis.set_ticks(range(len(shares)), range(first, first + len(shares)))
+    return figure
+
+
+def measure(views: Sequence[ClipView], span: slice) -> list[np.ndarray]:
+    """What the figure is drawn from: for each layer, the lowest first, (K, K), who listens by who is heard.
+
+    Means over heads and over the steps of all clips at which the module that listens is active, NaN where it never is;
+    empty if no step led to a frame of the span.
+    """
+    found = []
+    for layer, first in enumerate(views[0].traced("comm_attention")):
+        heard = np.concatenate([view.traced("comm_attention")[layer][span].mean(1) for view in views])  # (T, K, K)
+        active = np.ones(first.shape[:1] + first.shape[2:3])[span].repeat(len(views), 0)
+        if views[0].traced("active"):
+            active = np.concatenate([view.traced("active")[layer][span] for view in views])
+        if not len(heard):
+            return []
+        with np.errstate(invalid="ignore"):  # of a module that is never active
+            found.append((heard * active[..., None]).sum(0) / active.sum(0)[:, None])
+    return found
+
+
+def _paint(plot: Any, shares: np.ndarray) -> None:
+    """A cell for each pair, the darker the larger the share."""
+    dark, light = np.array(INK), np.array(PAGE)
+    known = np.nan_to_num(shares)[..., None]
+    plot.imshow((known * dark + (1 - known) * light).round().astype(np.uint8), interpolation="none")
+    for (row, column), share in np.ndenumerate(shares):
+        ink = hue(PAGE if share > 0.7 else (0, 0, 0))  # the ink of other words would be too pale on grey
+        told = "–" if np.isnan(share) else f"{share:.2f}"
+        plot.text(column, row, told, ha="center", va="center", fontsize=SMALL, color=ink)
+    plot.spines[:].set_visible(False)
+    plot.tick_params(left=False, bottom=False)
