@@ -77,8 +77,8 @@ def _mixed(shares: np.ndarray, colors: np.ndarray) -> np.ndarray:
 
 
 def as_pixels(colors: np.ndarray) -> np.ndarray:
-    """Colours of 0 to 255 (…, 3) as uint8; NaN, unknown, is a track."""
-    return np.where(np.isnan(colors), TRACK, colors).round().astype(np.uint8)
+    """Colours of 0 to 255 (…, 3) as uint8, others as the nearest of these; NaN, unknown, is a track."""
+    return np.where(np.isnan(colors), TRACK, colors).round().clip(0, 255).astype(np.uint8)
 
 
 def schema_cells(chosen: np.ndarray) -> np.ndarray:

@@ -70,6 +70,18 @@ def test_several_films_made_elsewhere_stand_in_one_table(films, tmp_path, monkey
     ours = rows[f"{films.name}/fair"]["mse"]["mean"]
     assert rows["theirs/fair"]["mse"]["mean"] == pytest.approx(4 * ours)
     capfd.readouterr()
+    Path("link.npy").symlink_to(films / "fair.npy")
+    np.save("blank.npy", np.load(films / "fair.npy"))
+    np.save("whole.npy", np.load(films / "true.npy")[:, :8])
+    Path("nothing.npz").touch()
+    for others, told in {
+        "link.npy": f"--pred must be given once each, got {films / 'fair.npy'} twice",
+        "blank.npy": "--pred must have other names than the trivial baselines, got blank; rename the file",
+        "whole.npy": "--pred must begin with the first predicted frame, got whole.npy, which begins",
+        "nothing.npz": "--pred must be a whole .npz file, got nothing.npz (damaged",
+    }.items():
+        assert run(f"evaluate --pred {films / 'fair.npy'} {others} {words}") in (1, 2)
+        assert told in capfd.readouterr().err
     np.save("theirs/short.npy", np.load(films / "perfect.npy")[:, :2])
     assert run(f"evaluate --pred {films / 'fair.npy'} theirs/short.npy {words}") == 2
     assert "--pred must hold the 3 frames of the horizon, got 2 in theirs/short.npy;" in capfd.readouterr().err
@@ -153,6 +165,9 @@ def rolled(place, tmp_path_factory) -> Path:
     for part in ("test", "train"):
         words = f"--part {part} --first 5 --context 5 --horizon 4 --out {folder / part}.npz"
         assert run(f"rollout {place / 'gru'} {place / 'balls4.h5'} {words}") == 0
+    for name, words in {"short": "--context 3 --first 5", "fewer": "--context 5 --first 4"}.items():
+        words += f" --horizon 4 --out {folder / name}.npz"
+        assert run(f"rollout {place / 'gru'} {place / 'balls4.h5'} {words}") == 0
     return folder
 
 
@@ -192,13 +207,21 @@ def test_a_rollout_that_was_kept_has_the_scores_of_its_run(place, rolled, tmp_pa
             "--context 5 --pred-array one_step",
             "--context must be 1, as {rolled}/test.npz says, got 5",
         ),
-        ("test", "{data}", "--axes BTHWC", "--axes must be BTCHW for {rolled}/test.npz, which `videopred rollout` wro"),
+        ("test", "{data}", "--axes BTHWC", "--axes must be left out where no array is given, got BTHWC; pictures and "),
         (
             "test",
             "--true {rolled}/test.npz",
-            "--true-range 0 255",
-            "--true-range must be 0 1 for {rolled}/test.npz, wh",
+            "--true-range 0 9",
+            "--true-range must be left out where no array is given",
         ),
+        (
+            "train",
+            "--true {rolled}/test.npz",
+            "",
+            "--pred must be of the clips and the context of {rolled}/test.npz, got",
+        ),
+        ("test short", "--true {rolled}/test.npz", "", "{rolled}/short.npz, of the context 3 in the place of 5; score"),
+        ("fewer", "--true {rolled}/test.npz", "--first 4", "{rolled}/fewer.npz, of other clips of {data}; score it on"),
         (
             "test",
             "{other}",
@@ -213,7 +236,7 @@ def test_a_rollout_is_not_scored_on_other_clips_or_behind_another_context(
     monkeypatch.chdir(tmp_path)
     names = {"data": place / "balls4.h5", "rolled": rolled, "other": tmp_path / "other.h5"}
     assert run(f"generate balls4 {SIZES} {SMALL['balls4']} {CLIPS} --seed 8 --out other.h5") == 0
-    films = f"--pred {rolled / kept}.npz --metrics mse"
+    films = f"--pred {' '.join(f'{rolled / one}.npz' for one in kept.split())} --metrics mse"
     assert run(f"evaluate {clips.format(**names)} {films} --horizon 4 {more}") == 2
     assert message.format(**names) in capfd.readouterr().err
 
@@ -224,7 +247,6 @@ def test_a_rollout_is_not_scored_on_other_clips_or_behind_another_context(
         ("{gru} {data} --pred p.npy", "RUN and DATA must be DATA alone with --pred, got "),
         ("--pred p.npy", "DATA or --true must be given with --pred, got neither; name the true films"),
         ("--pred p.npy {data}", "got neither; name the true films; DATA comes before the options"),
-        ("{data} --pred p.npy p.npy", "--pred must be given once each, got p.npy twice"),
         ("{data} --pred p.npy --true t.npy", "RUN and DATA must be left out with --pred and --true, got "),
         ("{gru} {data} --range 0 1", "--pred must be given for films made elsewhere, got --range; name the predicted"),
         ("{data}", "RUN and DATA must be given, got "),

@@ -103,6 +103,8 @@ def test_runs_of_seeds_are_exported_one_by_one_all_or_none(seeds, monkeypatch, t
     assert written(capfd.readouterr().out) == shared
     stamps = [f"{run_stamp(Path(f'gru/seed-{seed}'))}, last" for seed in (0, 1)]
     assert [run_stamp(file) for file in shared] == stamps
+    assert run("export gru/seed-0 --out share") == 0
+    assert written(capfd.readouterr().out) == [Path("share/gru/seed-0.safetensors")]
     shared[0].unlink()
     assert run("export gru --checkpoint last --out share") == 1
     assert "share/gru/seed-1-last.safetensors" in capfd.readouterr().err

@@ -7,7 +7,9 @@ import pytest
 from given_arrays import FRAMES, HARD, HEIGHT, WIDTH, given, open_one
 from PIL import Image
 
+from videopred.eval.settings import GivenConfig
 from videopred.judging.given_films import GivenFilms, GivenTruth
+from videopred.judging.given_flags import open_given
 
 
 def test_gifs_and_pngs_are_read(tmp_path):
@@ -139,3 +141,21 @@ def test_a_colored_film_of_a_grey_truth_is_refused(tmp_path):
     predicted, _ = open_one("test", pred=colored, true=tmp_path / "t.npy", true_axes="BTCHW")
     with pytest.raises(ValueError, match=r"--pred must be grey as the truth is, got color in .*1\.gif of"):
         predicted.read(0, 2)
+
+
+def test_arrays_and_grey_pictures_in_color_stand_beside_one_another(tmp_path):
+    """Words about arrays hold for the arrays among them; against true films of one channel all have one."""
+    films = HARD[:2] * 255
+    np.save(tmp_path / "p.npy", films)
+    for name in ("first", "second"):
+        for clip, frame in np.ndindex(films.shape[:2]):
+            place = tmp_path / name / f"c{clip}" / f"{frame}.png"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(films[clip, frame, 0]).convert("RGB").save(place)
+    said = {"pred": tuple(tmp_path / name for name in ("p.npy", "first", "second")), "range": (0, 255), "axes": "BTCHW"}
+    _, truth = open_one("test", pred=tmp_path / "first", true=tmp_path / "p.npy", range=(0, 255), axes="BTCHW")
+    for true in ({"true": tmp_path / "p.npy"}, {}):
+        predicted, _ = open_given(GivenConfig(**said, **true), "test", None if true else truth)
+        assert list(predicted) == ["p", "first", "second"]
+        for of in predicted.values():
+            np.testing.assert_array_equal(of.read(0, 2), films / 255)

@@ -67,6 +67,13 @@ def test_a_run_and_its_export_are_one_seed(place):
     groups = judged(place, *names).seeds
     assert list(groups.values()) == [first, second], "a run and its copy are in no group together"
     assert list(groups)[1] == f"gru, 2 seeds (small, {place.name}/seed-1)"
+    names = ("seed-0", "copies/seed-0", "copies/seed-1", "seed-1")
+    shutil.copytree(place / "seed-0", place / "copies" / "seed-0")
+    own = [tuple(f"{folder}/seed-{seed}" for seed in range(2)) for folder in (place.name, "copies")]
+    assert list(judged(place, *names).seeds.values()) == own, "those of a folder stay together"
+    shutil.copytree(place / "seed-0", place / "runs" / "first")
+    shutil.copytree(place / "seed-1", place / "runs" / "second")
+    assert list(judged(place, "runs/first", "runs/second", "other").seeds) == ["gru, 2 seeds (first, second)"]
     alone = judged(place, "seed-0")
     assert (alone.seeds, alone.models) == ({}, ("model",))
 

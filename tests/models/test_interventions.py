@@ -224,8 +224,10 @@ def test_a_schema_is_used_by_every_file_and_one_chosen_anyway_changes_nothing():
 
 def test_a_core_with_schemata_that_cannot_be_told_which_to_use_says_what_is_lacking():
     predictor = model("rims")
-    predictor.core.schemata = 2
-    with pytest.raises(ValueError, match=r"^RUN must have a method `with_schema` beside schemata, see .*, got rims"):
+    predictor.core.schema_count = 2
+    with pytest.raises(
+        ValueError, match=r"^RUN must have a method `with_schema` beside schema_count, see .*, got rims"
+    ):
         intervene(predictor, Intervention(force_schema=1), CONTEXT)
 
 

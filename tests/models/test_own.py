@@ -187,7 +187,8 @@ def test_names_of_traces_without_axes_are_refused(place):
     [
         ("state_rows", True, "have a tuple of whole numbers as its state_rows, got True; see videopred/models/core.py"),
         ("state_rows", (2, 1.5), r"have a tuple of whole numbers as its state_rows, got \(2, 1.5\); see"),
-        ("schemata", None, "have a whole number of schemata, got None; see"),
+        ("schema_count", None, "have a whole number as its schema_count, got None; see"),
+        ("schema_count", False, "have a whole number as its schema_count, got False; see"),
     ],
 )
 def test_modules_and_schemata_that_are_no_numbers_are_refused(place, name, value, message):

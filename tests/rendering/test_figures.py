@@ -9,7 +9,7 @@ from user_styles import in_style
 from view_samples import CONTEXT, FRAMES, MODULES, trace, view
 
 from videopred import palette
-from videopred.palette import INK, SCHEMA_COLORS, TRACK
+from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES
 from videopred.rendering.canvas import figure_bytes, hue
 from videopred.rendering.clip_view import ClipView
@@ -161,7 +161,26 @@ def test_weights_of_schemata_are_drawn_line_by_line_and_the_chosen_is_framed():
     files = [(t, k) for t in range(1, FRAMES) for k in range(MODULES) if chosen[t, k] >= 0]
     assert len(files) == len(corners) == (FRAMES - 1) * MODULES - 1
     assert corners == {(t + 0.5, round(k - 0.5 + chosen[t, k] / 5, 6)) for t, k in files}
+    for path, edge in zip(framed.get_paths(), framed.get_edgecolors(), strict=True):
+        t, y = path.vertices[0]
+        place = int(chosen[round(t - 0.5), int(y + 0.51)])
+        np.testing.assert_allclose(edge[:3] * 255, SCHEMA_COLORS[place], err_msg="a frame has the colour of its schema")
+    assert framed.get_zorder() > max(line.get_zorder() for line in raster.lines), "gaps would hide its sides"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [f"schema {k}" for k in range(5)]
+
+
+def test_schemata_beyond_the_weights_have_lines_of_their_own_and_weights_end_at_0_and_1():
+    """As of a core of one's own whose trace is not what it says."""
+    weights = np.full((FRAMES, MODULES, 2), [1.9, -0.2])
+    chosen = np.full((FRAMES, MODULES), 3.0)
+    figure = schema_use([view(trace={"schema": chosen, "schema_weights": weights})])
+    painted = cells_of(figure.axes[0]).reshape(MODULES, 4, FRAMES, 3)
+    assert (painted[:, 0] == SCHEMA_COLORS[0]).all()
+    assert (painted[:, 1:] == PAGE).all()
+    (framed,) = figure.axes[0].collections
+    assert {round(path.vertices[0][1] % 1, 6) for path in framed.get_paths()} == {0.25}
+    figure = schema_use([view(trace={"schema": chosen}, schema_count=6)])
+    assert len(figure.legends[0].get_texts()) == 6
 
 
 def test_seven_schemata_are_all_named_within_the_figure():

@@ -113,7 +113,7 @@ def _generating(plan: Plan) -> list[Words]:
 
 def _training(one: Training) -> Words:
     """The command that trains a run of a plan, or goes on with it."""
-    return one.go_on if _is_there(one.run) else one.words
+    return one.go_on if _runs(one) else one.words
 
 
 def _do(words: Words) -> None:
@@ -136,8 +136,7 @@ def _is_there(run: Path) -> bool:
 
 def _runs(training: Training) -> list[Path]:
     """The runs of a training that are there."""
-    runs = runs_of(training.run) if training.seeds and _is_there(training.run) else [training.run]
-    return [run for run in runs if _is_there(run)]
+    return [run for run in runs_of(training.run) if _is_there(run)]
 
 
 def _check_runs(training: Training) -> None:
@@ -145,9 +144,11 @@ def _check_runs(training: Training) -> None:
     if not _is_there(training.run):
         return
     several = (training.run / SUMMARY).is_file()
-    there = tuple(seeds_of(training.run)) if several else ()
+    there = seeds_of(training.run) if several else []
     got = f"runs from {_seeds_told(there)}" if several else "no runs from several seeds"
-    check.require_sound(there == training.seeds, str(training.run), f"be of {_what(training)}", got, "move it away")
+    check.require_sound(
+        sorted(there) == sorted(training.seeds), str(training.run), f"be of {_what(training)}", got, "move it away"
+    )
     for run in _runs(training):
         _check_run(run, training)
 

@@ -46,7 +46,9 @@ def export(
     ] = None,
     scores: Annotated[Path, arg(help="Folder of results, or of a run's scores, for the card.")] = Path("eval"),
     half: Annotated[bool, arg(help="Round the weights to 16 bits: half the size, slightly other scores.")] = False,
-    out: Annotated[Path | None, out_flag("File, of several runs a folder; default: RUN[-NAME].safetensors.")] = None,
+    out: Annotated[
+        Path | None, out_flag("File, or folder, as for several runs; default: RUN[-NAME].safetensors.")
+    ] = None,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -84,10 +86,11 @@ def export(
 
 
 def _export_places(runs: Sequence[Path], out: Path | None, checkpoint: str | None) -> list[Path | None]:
-    """Where --out has the export of each run: itself, or of several, which it is a folder of, after their names."""
-    if out is None or len(runs) == 1:
+    """Where --out has the export of each run: itself, or in a folder, as it is for several, after their names."""
+    if out is None or (len(runs) == 1 and not out.is_dir()):
         return [out] * len(runs)
-    check.require(out.suffix != EXPORT, "--out", "be a folder for several runs", out, f"leave {EXPORT} out")
+    fix = f"leave {EXPORT} out"
+    check.require(out.suffix.lower() != EXPORT, "--out", "be a folder for several runs", out, fix)
     names = [run_name(run) for run in runs]
     check.each_once("RUN", names, "differ in name with --out", "export them apart")
     return [out / f"{name}{f'-{checkpoint}' if checkpoint else ''}{EXPORT}" for name in names]

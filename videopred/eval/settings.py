@@ -104,7 +104,6 @@ class GivenConfig(Settings):
         about = [word for word in said if word.startswith("--true-")]
         fits = self.true is not None or not about
         require(fits, "--true", "be given with words about it", " ".join(about), "a data file says these itself")
-        each_once("--pred", self.pred, "be given once each")
         return self
 
 

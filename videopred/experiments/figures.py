@@ -241,7 +241,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "Which schema SCOFF uses on a ball that accelerates, keeps its velocity or walks at random.",
         _frames_and_schemata("scoff-motion3", 10, 10, ("--clips", "0", "2", "4")),  # one of each motion
         also=(6,),
-        differs="The weight of each schema is how strong its color is, and a frame is around the one in use.",
+        differs="The weights of the schemata are drawn over time, beside strips; the paper has a bar at each frame.",
     ),
     "scoff-figure-5": PaperFigure(
         "SCOFF, figure 5",

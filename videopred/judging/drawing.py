@@ -55,6 +55,7 @@ def views_of(
         masks, encoder = known.pop("groups", None), predictor.encoder
         view = view_of_rollout(rollout, truth, i)
         view = view._replace(masks=masks, map_shape=encoder.map_shape, strips=encoder.strips, truths=known)
+        view = view._replace(schema_count=getattr(predictor.core, "schema_count", 0))
         if changed is not None:
             other = view_of_rollout(changed, truth, i)
             view = view._replace(changed=other.prediction, changed_trace=other.trace, intervention=intervention.words)

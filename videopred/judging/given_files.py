@@ -80,14 +80,14 @@ def rollout_reading(path: Path, usual: str) -> tuple[str, str, tuple[float, floa
     try:
         with np.load(path) as arrays:
             own = usual in arrays and bool(made_in(arrays))
-    except (OSError, ValueError, BadZipFile):  # what is wrong is said when the films are read
+    except (OSError, ValueError, EOFError, BadZipFile):  # what is wrong is said when the films are read
         return None
     return (usual, "BTCHW", (0.0, 1.0)) if own else None
 
 
 def rollout_made(path: Path, array: str | None) -> Mapping[str, Any]:
     """What `videopred rollout` says in its file of how films in it were predicted; nothing of other films."""
-    if path.suffix.lower() != ".npz" or array not in ("prediction", "one_step"):
+    if path.suffix.lower() != ".npz" or array not in ("prediction", "one_step", "truth"):
         return {}
     with np.load(path) as arrays:
         made = made_in(arrays)

@@ -39,6 +39,7 @@ class GivenFilms:
         film_shape: channels, height, width.
         made: what `videopred rollout` says of how it made them; empty of others.
         is_array: whether they are an array, whose `value_range` and `axes` must be said.
+        is_told: whether what is said of arrays holds for them; not where `videopred rollout` wrote otherwise.
         remark: that the first clip takes a small share of the range, or the bright half of an array's, so that it may
             be the wrong one; or that frames have no times, so that equal ones may be missing; else empty.
 
@@ -59,15 +60,13 @@ class GivenFilms:
     ) -> None:
         check_path.existing(flag, path)
         self.flag, self.path = flag, path
-        if own := rollout_reading(path, array or ("truth" if flag == "--true" else "prediction")):
-            for word, said, known in (("--axes", axes, own[1]), ("--range", value_range, own[2])):
-                told, got = (one if isinstance(one, str) else check.as_typed(one or ()) for one in (known, said))
-                must = f"be {told} for {path}, which `videopred rollout` wrote"
-                check.require(said in (None, known), word, must, got, "score it apart from other arrays")
-            array, axes, value_range = own
+        own = rollout_reading(path, array or ("truth" if flag == "--true" else "prediction"))
+        agreed = own is None or (axes in (None, own[1]) and value_range in (None, own[2]))
+        array, axes, value_range = own or (array, axes, value_range)
         self._names = {"SOURCE": flag, "DATA": flag, "--array": f"{flag}-array"}
         with check.named(self._names):
             self.is_array = holds_array(path, array)
+            self.is_told = self.is_array and agreed
             self._read_as = (array, axes if self.is_array else None)
             self._films = read_samples(path, axes, array, part)
         self.made = rollout_made(path, array)

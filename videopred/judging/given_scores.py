@@ -1,6 +1,6 @@
 """Scores of films made elsewhere, which are held against the truth before they are scored."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Unpack
 
 from torch import Tensor
@@ -38,14 +38,14 @@ def evaluate_given(
         ValueError: there are fewer films, they are shorter than the horizon, or of other frames than the truth's; a
             metric is of a model's own masks.
     """
+    true = [file.given] if isinstance(file, GivenTruth) else []
     notes = [*how.get("notes", ())]
     for films in predicted.values():
         _check_given(films, file, protocol)
         _check_beginning(films, file, protocol)
         notes += _notes_on_given(films, file, protocol)
-    if isinstance(file, GivenTruth) and file.given.remark:
-        notes.append(file.given.remark)
-    how["notes"] = notes
+    _check_made_alike([*true, *predicted.values()])
+    how["notes"] = [*notes, *(films.remark for films in true if films.remark)]
     how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
     return judge_rows({name: _reading(films, protocol) for name, films in predicted.items()}, file, protocol, **how)
 
@@ -82,7 +82,8 @@ def _check_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol) ->
     check.require(own is None, "--metrics", "be of films with --pred", f"{own}, of a model's own masks", "score a run")
     flag, name = predicted.flag, predicted.path
     must, got = f"hold {protocol.samples} films of each clip", f"{predicted.samples} in {name}"
-    check.require(predicted.samples == protocol.samples, flag, must, got, "say with an N in --axes which axis they are")
+    fix = "say with an N in --axes which axis they are, or score it apart"
+    check.require(predicted.samples == protocol.samples, flag, must, got, fix)
     must, got = f"hold the {counted(clips, 'clip')} to score", f"{predicted.clips} in {name}"
     fewer = predicted.clips < clips
     fix = f"give --first {predicted.clips} for the first of the truth" if fewer else "leave the others out"
@@ -104,6 +105,19 @@ def _check_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol) ->
     _check_names(predicted, file.given)
     if is_data(file.path):  # of which the frames alone were asked for
         _check_made(predicted, open_dataset(file.path), protocol)
+
+
+def _check_made_alike(films: Sequence[GivenFilms]) -> None:
+    """Refuse films that `videopred rollout` wrote of other clips, or after another context, than the first of them."""
+    made = [one for one in films if one.made]
+    for first, one in ((made[0], other) for other in made[1:]):
+        for name in ("context", "part", "clips", "fingerprint"):
+            said, theirs = one.made.get(name), first.made.get(name)
+            must = f"be of the clips and the context of {first.path}"
+            got = f"{one.path}, of other clips of {one.made.get('data')}"
+            if name in ("context", "part"):
+                got = f"{one.path}, of the {name} {said} in the place of {theirs}"
+            check.require(said == theirs, one.flag, must, got, "score it on what it was rolled out on")
 
 
 def _check_names(predicted: GivenFilms, true: GivenFilms) -> None:

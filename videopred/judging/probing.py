@@ -86,7 +86,7 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     kinds = _kinds(kept, first, steps)
     report |= _read(states, moving, kinds, scenes)
     for name, of_layer in kept.items():
-        if name.startswith("trace/") and name.endswith(".states"):
+        if re.fullmatch(r"trace/layer\d+\.states", name) and (of_layer.ndim, of_layer.dtype.kind) == (4, "f"):
             read = _read(of_layer[:, first:], moving, kinds, scenes)
             report |= {name.removeprefix("trace/").removesuffix(".states"): read} if read else {}
     discrete = {name: of for name, of in kept.items() if name.startswith("trace/") and _is_discrete(of)}
@@ -94,10 +94,11 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         if kinds:
             told = {kind: _told(choices[:, first:].astype(int), labels, scenes) for kind, labels in kinds.items()}
             report[name.removeprefix("trace/")] = told
-    if discrete:
+    used = {name: choices for name, choices in discrete.items() if re.search(r"[/.](active|schema)$", name)}
+    if used:
         report["usage"] = {
             name.removeprefix("trace/"): _usage(choices[:, first:], kept.get(f"{name}_weights"))
-            for name, choices in discrete.items()
+            for name, choices in used.items()
         }
     shares = {name: of for name, of in kept.items() if re.search(r"[/.](null_attention|top_down)$", name)}
     if shares:

@@ -100,9 +100,10 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
 
     Where the data was, the device, and how the seed was set do not matter; nor, in a folder of `train --seeds`, that
     each seed made clips of its own. A run and its export, or its copy, are one run and never in one group: of each seed
-    the second belongs to another.
+    the second belongs to another, where those of its folder are.
     """
     alike: defaultdict[tuple[str, str], list[dict[int, str]]] = defaultdict(list)
+    folders = {name: run.resolve().parent for name, run in runs.items()}
     for name, run in runs.items():
         config = run_settings(run)
         if not isinstance(config, RunConfig):  # nothing is known of its seed
@@ -112,9 +113,12 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
         early = read_header(run)[1].get("checkpoint") if run.is_file() else None
         parts = (config.model, training, _clips_of(run, config.data), began, early)
         found, seed = alike[config.model.core.label, repr(parts)], config.training.seed
-        if all(seed in group for group in found):
-            found.append({})
-        next(group for group in found if seed not in group)[seed] = name
+        others = [group for group in found if seed not in group]
+        among = [group for group in others if folders[name] in {folders[other] for other in group.values()}]
+        if not others:
+            found.append({seed: name})
+        else:
+            (among or others)[0][seed] = name
     every = [(core, tuple(group.values())) for (core, _), found in alike.items() for group in found]
     groups = [(core, names) for core, names in every if len(names) > 1]
     return {_group_name(core, names): names for core, names in groups}

@@ -67,7 +67,7 @@ class Core(nn.Module):
     and its `advance` (or `step`) takes `silent`, a mask (modules,) bool of those that take no part in the step: they
     are not active, and nobody reads or hears them."""
 
-    schemata: int = 0
+    schema_count: int = 0
     """How many there are to choose among, the numbers of `schema` in the trace; 0 of a core without. A core that has
     some gives `with_schema(projected, state, schema)`, for --schema: what makes every module take that one in the step
     from this entry and state."""

@@ -214,10 +214,10 @@ def _check(core: Any, intervention: Intervention, layers: Sequence[range]) -> No
         check.require(alike, "--swap", "name two modules of one layer", f"{a},{b}", "layers may differ in width")
     wanted = intervention.force_schema
     if wanted is not None:
-        schemata = getattr(core, "schemata", 0)
-        fix = "take a model with schemata, such as scoff; a core of your own tells how many by schemata"
+        schemata = getattr(core, "schema_count", 0)
+        fix = "take a model with schemata, such as scoff; a core of your own tells how many by schema_count"
         check.require(schemata > 0, "--schema", "be left out without schemata", f"{wanted} for {name}", fix)
-        must = "have a method `with_schema` beside schemata, see videopred/models/core.py"
+        must = "have a method `with_schema` beside schema_count, see videopred/models/core.py"
         check.require(hasattr(core, "with_schema"), "RUN", must, name, "add it")
         must = f"lie in 0 to {schemata - 1}, the schemata of this {name}"
         check.require(0 <= wanted < schemata, "--schema", must, wanted, "choose one of these")

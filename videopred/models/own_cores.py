@@ -19,13 +19,13 @@ def build_own_core(config: OwnConfig, features: int) -> Any:
 
     Raises:
         ValueError, FailedError: see `build_own`; or it says no `rows` and `units`, or wrong `trace_axes`, `state_rows`
-            or `schemata`.
+            or `schema_count`.
     """
     core, argument = build_own(config, features), f"core {config.source}"
     for name in ("rows", "units"):
         value, fix = getattr(core, name, None), "set it in __init__: its output is (B, rows, units)"
         check.require(is_size(value), argument, f"have a whole number {name}", value, fix)
-    for name in ("trace_axes", "state_rows", "schemata"):
+    for name in ("trace_axes", "state_rows", "schema_count"):
         if not hasattr(core, name):  # an nn.Module need not say that it traces nothing and has no modules or schemata
             setattr(core, name, getattr(Core, name))
     must, fix = "have a dict of axes by name as its trace_axes", "see videopred/models/core.py"
@@ -33,8 +33,8 @@ def build_own_core(config: OwnConfig, features: int) -> Any:
     rows = core.state_rows
     fits = isinstance(rows, tuple | list) and all(map(is_size, rows))
     check.require(fits, argument, "have a tuple of whole numbers as its state_rows", repr(rows), fix)
-    fits = core.schemata == 0 or is_size(core.schemata)
-    check.require(fits, argument, "have a whole number of schemata", repr(core.schemata), fix)
+    fits = type(core.schema_count) is int and core.schema_count >= 0
+    check.require(fits, argument, "have a whole number as its schema_count", repr(core.schema_count), fix)
     return core
 
 

@@ -95,7 +95,7 @@ class SCOFF(Core):
         super().__init__()
         self.config = config
         self.rows, self.units = config.files, config.units
-        self.state_rows, self.schemata = (config.files,), config.schemata
+        self.state_rows, self.schema_count = (config.files,), config.schemata
         units, heads = config.units, config.input_heads
         self.trace_axes = {"schema": "K", "schema_weights": "K S", "input_attention": "heads K L"}
         self._key = config.input_key if config.input_attention else 0

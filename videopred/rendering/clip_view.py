@@ -51,6 +51,8 @@ class ClipView(NamedTuple):
     truths: Mapping[str, np.ndarray] = {}
     """positions (T, N, 2), px, and visibility/fraction (T, N) in [0, 1], of the true objects; motion (T,), in a word,
     how the one ball came to each frame. Each where it is known."""
+    schema_count: int = 0
+    """How many schemata the model says that it has."""
     changed: np.ndarray | None = None
     """(T, H, W, C) uint8, the prediction under an intervention; None without one."""
     changed_trace: Mapping[str, np.ndarray] = {}
@@ -79,7 +81,8 @@ class ClipView(NamedTuple):
     def schemata(self) -> int:
         """How many schemata there are to choose among; of a model that keeps that to itself, up to the last in use."""
         weights = self.traced("schema_weights")
-        return weights[0].shape[-1] if weights else int(np.nanmax(self.traced("schema")[0])) + 1
+        in_use = int(np.nanmax(self.traced("schema")[0])) + 1
+        return max(self.schema_count, in_use, weights[0].shape[-1] if weights else 0)
 
     def traced(self, name: str) -> list[np.ndarray]:
         """The traces of that name, the lowest layer's first; a layer's own begin with `layer0.` and so on."""

@@ -165,7 +165,9 @@ def schema_use(views: Sequence[ClipView]) -> Figure:
     raster, shares = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [4, 1]})
     dress(raster, "", TIME, "object file")
     if weights:
-        _paint_weights(raster, weights[0].swapaxes(0, 1), chosen)
+        known = weights[0].swapaxes(0, 1)
+        none = np.zeros((*known.shape[:2], len(every) - known.shape[-1]))
+        _paint_weights(raster, np.concatenate([known, none], -1), chosen)
     else:
         cells(raster, schema_cells(chosen))
     frames_along(raster, chosen.shape[1], view.context)
@@ -197,12 +199,14 @@ def schema_use(views: Sequence[ClipView]) -> Figure:
 
 def _paint_weights(plot: Axes, weights: np.ndarray, chosen: np.ndarray) -> None:
     """Weights (K, T, S) of the schemata, a band for each object file with a line for each schema, and a frame around
-    the one it used (K, T)."""
+    the one it used (K, T), in its full colour, by which it is told where weights are about equal."""
     count = weights.shape[-1]
     cells(plot, schema_tints(weights).swapaxes(1, 2).reshape(-1, weights.shape[1], 3), count)
-    used = ((file, frame, int(chosen[file, frame])) for file, frame in np.argwhere(chosen >= 0).tolist())
+    used = [(file, frame, int(chosen[file, frame])) for file, frame in np.argwhere(chosen >= 0).tolist()]
     frames = [Rectangle((at + 0.5, file - 0.5 + schema / count), 1, 1 / count) for file, at, schema in used]
-    plot.add_collection(PatchCollection(frames, facecolor="none", edgecolor=hue(INK), linewidth=0.8))
+    edges = schema_colors(count)[[schema for *_, schema in used]] / 255
+    # Above the gaps between bands, which would hide the sides of the first and the last line.
+    plot.add_collection(PatchCollection(frames, facecolor="none", edgecolor=edges, linewidth=1.5, zorder=2.5))
 
 
 def _runs(words: Iterable[str]) -> Iterator[tuple[str, int, int]]:

@@ -90,7 +90,7 @@ def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
     """
     must, fix = "be no run itself, as --seeds makes runs in it", "choose another --out, or move the run away"
     check.require(not (out / SETTINGS).exists(), "--out", must, out, fix)
-    several = (out / SUMMARY).exists()
+    several = (out / SUMMARY).exists() and not all(map(is_unbegun, filter(Path.exists, runs_of(out))))
     if several and not overwrite and any(state_of(run) != "finished" for run in runs_of(out)):
         raise _unfinished(out, "runs that are not all finished")
     for seed in seeds:

@@ -46,7 +46,7 @@ class WatchClips(Callback):
     def on_validation_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         predictor: Predictor = pl_module.predictor  # type: ignore[assignment]
         rollout, truth = self._roll_out(predictor)
-        pl_module.log_dict(collapse(rollout.trace, getattr(predictor.core, "schemata", 0)))
+        pl_module.log_dict(collapse(rollout.trace, getattr(predictor.core, "schema_count", 0)))
         if self.every and self.looks % self.every == self.every - 1:
             names = drawable(rollout.trace, predictor.core.trace_axes)
             for logger in trainer.loggers:
