@@ -72,13 +72,14 @@ def schema_tints(weights: np.ndarray) -> np.ndarray:
 
 
 def _mixed(shares: np.ndarray, colors: np.ndarray) -> np.ndarray:
-    """Shares (…, K) of these colours (K, 3) in the page's, as pixels."""
+    """Shares (…, K) of these colours (K, 3) in the page's, as pixels; a share beyond 0 or 1 is taken for that."""
+    shares = shares.clip(0, 1)
     return as_pixels(shares[..., None] * colors + (1 - shares[..., None]) * np.array(PAGE))
 
 
 def as_pixels(colors: np.ndarray) -> np.ndarray:
-    """Colours of 0 to 255 (…, 3) as uint8, others as the nearest of these; NaN, unknown, is a track."""
-    return np.where(np.isnan(colors), TRACK, colors).round().clip(0, 255).astype(np.uint8)
+    """Colours of 0 to 255 (…, 3) as uint8; NaN, unknown, is a track."""
+    return np.where(np.isnan(colors), TRACK, colors).round().astype(np.uint8)
 
 
 def schema_cells(chosen: np.ndarray) -> np.ndarray:

@@ -208,12 +208,14 @@ def test_seeds_that_another_process_has_trained_meanwhile_are_kept(data, tmp_pat
     out = tmp_path / "run"
 
     def end_first(self: FolderLock, argument: str, folder: Path) -> None:
-        (folder / SUMMARY).write_text('{"seeds": [3, 5]}')
+        (folder / "seed-3").mkdir()
+        for name in (SUMMARY, "seed-3/settings.json"):
+            (folder / name).write_text('{"seeds": [3, 5]}')
 
     monkeypatch.setattr(FolderLock, "hold", end_first)
     with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*run \(runs that are not all"):
         train_seeds(data, (3, 5), tiny_model("gru"), tiny_training(), out=out, device="cpu")
-    assert files_of(out) == {out / SUMMARY: b'{"seeds": [3, 5]}'}
+    assert files_of(out) == {out / name: b'{"seeds": [3, 5]}' for name in (SUMMARY, "seed-3/settings.json")}
 
 
 def test_several_seeds_are_held_until_they_are_summed_up(data, tmp_path, monkeypatch):
