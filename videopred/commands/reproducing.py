@@ -54,9 +54,8 @@ def reproduce(
         from videopred.device import pick_device
 
         pick_device(device)
-    place = out or Path("eval") / "-".join(
-        [name, *([] if scale == "paper" else [scale]), *(["seeds"] if chosen else [])]
-    )
+    endings = ("" if scale == "paper" else scale, "seeds" if chosen else "")
+    place = out or Path("eval") / "-".join(filter(None, (name, *endings)))
     check.require(
         place.is_dir() or not place.exists(), "--out", "be a folder", f"{place}, a file", "choose another name"
     )

@@ -49,10 +49,10 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         `of`, the run, with the words by which its rollout is not the usual one; `clips`, `steps`, `modules`;
         `positions`, `velocities`, and each label and series of few whole values: what is read from all modules
         together, and `modules`, from each alone; under the name of each layer of a stack, the same of its states; under
-        each discrete trace, such as `schema`, for each label its `nmi`
-        and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each module's; under
-        `usage`, for `active` of how many steps each module was, and for `schema` the share of each in all choices;
-        under `attention`, the mean share of each module's that went to the null slot, and to the layer above.
+        each discrete trace, such as `schema`, for each label its `nmi` and `purity`, of all modules' choices together,
+        the same by chance, and the `nmi` of each module's; under `usage`, for `active` of how many steps each module
+        was, and for `schema` the share of each in all choices; under `attention`, the mean share of each module's that
+        went to the null slot, and to the layer above.
 
     Raises:
         FileNotFoundError: there is no such file.

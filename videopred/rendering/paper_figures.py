@@ -203,10 +203,11 @@ def _paint_weights(plot: Axes, weights: np.ndarray, chosen: np.ndarray) -> None:
     count = weights.shape[-1]
     cells(plot, schema_tints(weights).swapaxes(1, 2).reshape(-1, weights.shape[1], 3), count)
     used = [(file, frame, int(chosen[file, frame])) for file, frame in np.argwhere(chosen >= 0).tolist()]
-    frames = [Rectangle((at + 0.5, file - 0.5 + schema / count), 1, 1 / count) for file, at, schema in used]
+    high, inset = 1 / count, 0.12  # within its cell, as there are gaps between bands
+    corners = [(at + 0.5 + inset / 2, file - 0.5 + high * (schema + inset)) for file, at, schema in used]
+    frames = [Rectangle(corner, 1 - inset, high * (1 - 2 * inset)) for corner in corners]
     edges = schema_colors(count)[[schema for *_, schema in used]] / 255
-    # Above the gaps between bands, which would hide the sides of the first and the last line.
-    plot.add_collection(PatchCollection(frames, facecolor="none", edgecolor=edges, linewidth=1.5, zorder=2.5))
+    plot.add_collection(PatchCollection(frames, facecolor="none", edgecolor=edges, linewidth=1.2))
 
 
 def _runs(words: Iterable[str]) -> Iterator[tuple[str, int, int]]:
