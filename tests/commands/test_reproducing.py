@@ -240,10 +240,8 @@ def test_a_figure_over_seeds_has_means_over_them_and_pictures_of_the_first(workp
     place = Path("eval/rims-figure-15-tiny-seeds/rims-balls4-tiny-on-balls4-rnem-tiny")
     pictures = {path: path.read_bytes() for path in place.glob("*.svg")}
     assert pictures
-    with pytest.raises(
-        FaultyFileError, match=r"seeds must be of .* from the seeds 0, 2, got runs from the seeds 2, 0;"
-    ):
-        cli.run([*words[:4], "--seeds", "0,2", "--device", "cpu"])
+    with pytest.raises(FaultyFileError, match=r"seeds must be of .* from the seeds 0, 1, got runs from the seeds 2, 0"):
+        cli.run([*words[:4], "--seeds", "0,1", "--device", "cpu"])
     shutil.rmtree("models/rims-balls4-tiny-seeds/seed-0")
     cli.run(words)
     assert "train datasets/balls4-rnem-tiny.h5 --resume models/rims-balls4-tiny-seeds " in capsys.readouterr().out
@@ -379,8 +377,35 @@ def test_runs_from_other_seeds_or_from_none_are_refused_before_anything_is_made(
     (run / "seeds.json").write_text('{"seeds": [0, 1]}')
     (run / "seed-1").mkdir()
     (run / "seed-1" / "settings.json").write_text("{")
+    (run / "seeds.json").write_text('{"seeds": [1, 0]}')
     with pytest.raises(FaultyFileError, match=f"^{run}/seed-1 must be of .*, got what holds no settings of a run;"):
         cli.run(words)
+
+
+def test_a_folder_of_seeds_in_which_none_has_begun_is_begun_anew(workplace, capsys):
+    """As where a process was killed early, or all runs were moved away."""
+    words = ["reproduce", "rims-figure-12", "--scale", "tiny", "--seeds", "0,1", "--dry-run"]
+    run = Path("models/rims-balls678-tiny-seeds")
+    for left in ("seed-0/.lock", "seeds.json"):
+        (run / left).parent.mkdir(parents=True, exist_ok=True)
+        (run / left).write_text('{"seeds": [0, 1]}')
+    cli.run(words)
+    training = f"videopred train rims-balls678 --scale tiny --seeds 0,1 --out {run}"
+    assert f"{training}\n" in capsys.readouterr().out
+    cli.run([*training.split()[1:], "--device", "cpu"])
+    capsys.readouterr()
+    cli.run(words)
+    assert f"--resume {run}\n" in capsys.readouterr().out
+    settings = json.loads((run / "seed-1/settings.json").read_text())
+    (run / "seed-1/settings.json").write_text(json.dumps(settings | {"experiment": None}))
+    with pytest.raises(
+        ValueError, match=f"^{run}/seed-1 must be of .* from the seeds 0, 1, got a run of no experiment"
+    ):
+        cli.run(words)
+    settings["data"]["sha256"] = "0" * 64
+    (run / "seed-1/settings.json").write_text(json.dumps(settings))
+    with pytest.raises(ValueError, match=f"^{run}/seed-1 must have learned from the clips in "):
+        cli.run(words[:-1])
 
 
 def test_a_run_of_a_file_called_as_the_experiment_is_none_of_the_figure(workplace):
