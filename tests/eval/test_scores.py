@@ -13,6 +13,7 @@ from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
+from videopred.report.tables import comparison_tables, seed_table
 
 
 @pytest.fixture
@@ -338,3 +339,18 @@ def test_a_metric_by_which_nothing_can_be_said_of_any_row_is_told():
     (told,) = scores.remarks
     assert told.startswith("BCE of model: no value at any step, nor has another row one")
     assert told in scores.table()
+
+
+def test_small_errors_keep_two_digits_in_every_table():
+    small = {name: {"mse": {"mse": np.full((7, 3), value)}} for name, value in {"a": 0.0002, "b": 0.0004}.items()}
+    asked = Protocol(context=4, horizon=3, metrics=("mse",), clips=7)
+    metrics = {"mse": make_metric("mse")}
+    two = made_up(measurements=small, metrics=metrics, protocol=asked, models=("a", "b"), seeds={"gru": ("a", "b")})
+    lines = [line.split() for line in two.table().splitlines() if line]
+    assert ["a", "0.00020", "±0.00000*"] in lines
+    assert ["gru", "0.00030", "±0.00127"] in lines
+    assert seed_table(two).rows[0].cells[0].text == "0.00030 ±0.00127"
+    alone = replace(two, seeds={})
+    means, apart = comparison_tables(compare({"all": alone}, relative_to="a"))
+    assert [row.cells[0].text for row in means.rows] == ["0.00020 ±0.00000", "0.00040 ±0.00000"]
+    assert apart.rows[0].cells[0].text == "0.00020"
