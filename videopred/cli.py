@@ -243,6 +243,7 @@ def run(argv: list[str]) -> None:
 
 
 def _run_command(name: str, words: list[str]) -> None:
+    """Run the command of that name with the words after it."""
     command = COMMANDS[name]
     if name == "generate":
         preset = _first("PRESET", words, "balls4", "videopred generate balls4 --seed 1")

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from videopred.palette import INK
+from videopred.palette import INK, PAGE
 from videopred.printable import printable_lines
 from videopred.rendering.fonts import fonts
 
@@ -88,6 +88,19 @@ def cells(plot: Any, colors: np.ndarray, lines: int = 1) -> None:
     plot.set_yticks(range(bands))
     plot.tick_params(left=False)
     plot.spines[:].set_visible(False)
+
+
+def shaded(plot: Any, shares: np.ndarray) -> None:
+    """Paint shares (rows, columns) in [0, 1] as cells with their numbers, the darker the larger; NaN is a dash."""
+    known = np.nan_to_num(shares)[..., None]
+    colors = known * np.array(INK) + (1 - known) * np.array(PAGE)
+    plot.imshow(colors.round().astype(np.uint8), aspect="auto", interpolation="none")
+    for (row, column), share in np.ndenumerate(shares):
+        ink = hue(PAGE if share > 0.7 else (0, 0, 0))  # the ink of other words would be too pale on grey
+        told = "–" if np.isnan(share) else f"{share:.2f}"
+        plot.text(column, row, told, ha="center", va="center", fontsize=SMALL, color=ink)
+    plot.spines[:].set_visible(False)
+    plot.tick_params(left=False, bottom=False)
 
 
 def pixels(figure: Figure) -> np.ndarray:

@@ -1,13 +1,11 @@
 """Who hears whom: the attention of modules on one another, as a figure."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from videopred.palette import INK, PAGE
-from videopred.rendering.canvas import SMALL, dress, empty_figure, hue
+from videopred.rendering.canvas import dress, empty_figure, shaded
 from videopred.rendering.clip_view import ClipView
 
 
@@ -30,7 +28,7 @@ def communication(views: Sequence[ClipView]) -> Figure:
             plot, first = plots[layers - 1 - layer, column], sum(modules[:layer])
             title = name if layers == 1 else f"{name}, layer {layer}"
             dress(plot, title, f"{word} that is heard", f"{word} that hears" if column == 0 else "")
-            _paint(plot, shares)
+            shaded(plot, shares)
             for axis in (plot.xaxis, plot.yaxis):
                 axis.set_ticks(range(len(shares)), range(first, first + len(shares)))
     return figure
@@ -43,9 +41,9 @@ def measure(views: Sequence[ClipView], span: slice) -> list[np.ndarray]:
     empty if no step led to a frame of the span.
     """
     found = []
-    for layer, first in enumerate(views[0].traced("comm_attention")):
+    for layer in range(len(views[0].traced("comm_attention"))):
         heard = np.concatenate([view.traced("comm_attention")[layer][span].mean(1) for view in views])  # (T, K, K)
-        active = np.ones(first.shape[:1] + first.shape[2:3])[span].repeat(len(views), 0)
+        active = np.ones(heard.shape[:2])
         if views[0].traced("active"):
             active = np.concatenate([view.traced("active")[layer][span] for view in views])
         if not len(heard):
@@ -53,16 +51,3 @@ def measure(views: Sequence[ClipView], span: slice) -> list[np.ndarray]:
         with np.errstate(invalid="ignore"):  # of a module that is never active
             found.append((heard * active[..., None]).sum(0) / active.sum(0)[:, None])
     return found
-
-
-def _paint(plot: Any, shares: np.ndarray) -> None:
-    """A cell for each pair, the darker the larger the share."""
-    dark, light = np.array(INK), np.array(PAGE)
-    known = np.nan_to_num(shares)[..., None]
-    plot.imshow((known * dark + (1 - known) * light).round().astype(np.uint8), interpolation="none")
-    for (row, column), share in np.ndenumerate(shares):
-        ink = hue(PAGE if share > 0.7 else (0, 0, 0))  # the ink of other words would be too pale on grey
-        told = "–" if np.isnan(share) else f"{share:.2f}"
-        plot.text(column, row, told, ha="center", va="center", fontsize=SMALL, color=ink)
-    plot.spines[:].set_visible(False)
-    plot.tick_params(left=False, bottom=False)

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from videopred.palette import INK, INVENTED, PAGE
-from videopred.rendering.canvas import SMALL, dress, empty_figure, hue
+from videopred.palette import INK, INVENTED
+from videopred.rendering.canvas import SMALL, dress, empty_figure, hue, shaded
 from videopred.rendering.clip_view import ClipView
 
 
@@ -25,17 +25,10 @@ def masked_out(views: Sequence[ClipView]) -> Figure:
     width = max(0.55 * modules, 2.2)  # inches; the title of few modules takes as much
     figure = empty_figure(3.2 + width, 1.2 + 0.34 * silenced)
     plot, dots = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [width, 1.8]})
-    dark, light = np.array(INK), np.array(PAGE)
-    colors = shares[..., None] * dark + (1 - shares[..., None]) * light
-    plot.imshow(colors.round().astype(np.uint8), aspect="auto", interpolation="none")
-    for (row, column), share in np.ndenumerate(shares):
-        ink = hue(PAGE if share > 0.7 else (0, 0, 0))  # the ink of other words would be too pale on grey
-        plot.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=SMALL, color=ink)
+    shaded(plot, shares)
     dress(plot, "share of rollout steps active", views[0].word_for_module, "silenced")
     plot.set_xticks(range(modules))
     plot.set_yticks(range(silenced), ["none", *map(str, range(silenced - 1))])
-    plot.spines[:].set_visible(False)
-    plot.tick_params(left=False, bottom=False)
     _draw_errors(dots, errors)
     return figure
 
