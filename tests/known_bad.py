@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from videopred.models import conformance
 from videopred.models.brims import BRIMs, MLDRIMs
 from videopred.models.competition import lowest
+from videopred.models.conformance_ground import FEATURES
 from videopred.models.core import Core, State, Trace
 from videopred.models.decoder import FilesDecoder, MasksDecoder
 from videopred.models.modular import ModularLayer
@@ -25,7 +26,7 @@ class SoundCore(Core):
         super().__init__()
         torch.manual_seed(0)
         self.rows, self.units = 1, 4
-        self.inward = nn.Linear(conformance.FEATURES, 4).double()
+        self.inward = nn.Linear(FEATURES, 4).double()
         self.onward = nn.Linear(4, 4, bias=False).double()
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:

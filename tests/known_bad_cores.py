@@ -8,6 +8,7 @@ from known_bad import SoundCore, SoundModules
 from torch import Tensor
 
 from videopred.models import conformance
+from videopred.models.conformance_ground import STEPS
 from videopred.models.core import State, Trace
 
 
@@ -44,7 +45,7 @@ class NotANumber(Changed):
 
     def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
         self.asked += 1
-        return output if self.asked <= conformance.STEPS else output * torch.nan, state, trace
+        return output if self.asked <= STEPS else output * torch.nan, state, trace
 
 
 class TraceOfTheBatch(Changed):
@@ -115,7 +116,7 @@ class LastStateIsOther(SoundCore):
         for inputs in slots.unbind(1):
             output, state, _ = SoundCore.step(self, inputs, state)
             outputs.append(output)
-        whole = slots.shape[1] == conformance.STEPS
+        whole = slots.shape[1] == STEPS
         return torch.stack(outputs, 1), state + whole, {}
 
 

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from videopred.bench.operations import operations
 from videopred.models import CORES, build_core
-from videopred.models.conformance import BATCH, CHECKS, FEATURES, STEPS, prepared, shaken, slots
+from videopred.models.conformance import CHECKS
+from videopred.models.conformance_ground import BATCH, FEATURES, STEPS, prepared, shaken, slots
 from videopred.models.core import unroll
 
 __all__ = [

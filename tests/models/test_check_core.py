@@ -9,7 +9,8 @@ from command_line import run
 from own_cores import PLAIN
 from tiny_runs import tiny_data
 
-from videopred.models.conformance import CHECKS, FEATURES, run_checks
+from videopred.models.conformance import CHECKS, run_checks
+from videopred.models.conformance_ground import FEATURES
 
 
 def test_a_core_that_fails_is_told_why_one_line_per_check(place, capsys):

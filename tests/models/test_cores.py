@@ -6,6 +6,7 @@ from typing import Any
 
 import known_bad
 import known_bad_cores
+import known_bad_schemata
 import pytest
 import torch
 from core_checks import BATCH, CHECKS, FEATURES, SMALL, make, slots
@@ -33,7 +34,7 @@ def test_core_keeps_the_contract(name, check):
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("core", [known_bad.SoundCore, known_bad.SoundModules])
+@pytest.mark.parametrize("core", [known_bad.SoundCore, known_bad.SoundModules, known_bad_schemata.SoundSchemata])
 def test_the_cores_that_the_broken_ones_derive_from_are_sound(check, core):
     check(core())
 
@@ -72,7 +73,9 @@ def test_check_fails_on_a_broken_core(broken, check, reason):
 
 
 @pytest.mark.parametrize(
-    ("broken", "check", "reason"), known_bad_cores.CORES, ids=lambda item: getattr(item, "__name__", "")
+    ("broken", "check", "reason"),
+    [*known_bad_cores.CORES, *known_bad_schemata.CORES],
+    ids=lambda item: getattr(item, "__name__", ""),
 )
 def test_check_says_which_of_its_demands_a_core_breaks(broken, check, reason):
     with pytest.raises(AssertionError, match=reason):
@@ -80,7 +83,8 @@ def test_check_says_which_of_its_demands_a_core_breaks(broken, check, reason):
 
 
 def test_every_check_has_a_core_that_fails_it():
-    assert {check for _, check, _ in [*known_bad.CORES, *known_bad_cores.CORES]} == set(CHECKS)
+    broken = [*known_bad.CORES, *known_bad_cores.CORES, *known_bad_schemata.CORES]
+    assert {check for _, check, _ in broken} == set(CHECKS)
 
 
 def test_cores_that_read_maps_are_checked_on_several_positions():

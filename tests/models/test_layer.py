@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils import _pytree as tree
 
 from videopred.models import CORES, Layer
-from videopred.models.conformance import shaken
+from videopred.models.conformance_ground import shaken
 from videopred.models.core import unroll
 from videopred.models.core_settings import CoreSettings
 

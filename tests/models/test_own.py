@@ -14,7 +14,8 @@ from torch import nn
 from videopred.checkpoint import load_run
 from videopred.models import Layer, build, core_config, reads
 from videopred.models.codec_settings import RNEMConfig
-from videopred.models.conformance import CHECKS, FEATURES, run_checks
+from videopred.models.conformance import CHECKS, run_checks
+from videopred.models.conformance_ground import FEATURES
 from videopred.models.core import READ_TRACES
 from videopred.models.own import in_evaluation, own_class
 from videopred.models.presets import PRESETS

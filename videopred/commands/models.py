@@ -24,9 +24,10 @@ def check_core(
 ) -> None:
     """Check a core of your own against what every core must do, one line per check."""
     from videopred.models import build_core, conformance
+    from videopred.models.conformance_ground import FEATURES
 
     config = model_flags.chosen_part("core", name, core)
-    found = conformance.run_checks(lambda: build_core(config, conformance.FEATURES))
+    found = conformance.run_checks(lambda: build_core(config, FEATURES))
     if json_:
         terminal.print_json(found)
     else:

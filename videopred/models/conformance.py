@@ -5,19 +5,22 @@ with the reason. It may leave the core changed, so each wants a fresh one.
 """
 
 import copy
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils import _pytree as tree
 
-from videopred.models.core import READ_TRACES, projects, unroll
+from videopred.models.conformance_ground import BATCH, STEPS, mixed, need, prepared, same, shaken, slots
+from videopred.models.conformance_seeing import (
+    modules_can_be_intervened_on,
+    schemata_are_as_many_as_it_says,
+    trace_is_as_declared,
+)
+from videopred.models.core import unroll
 from videopred.models.precision import not_finite
 from videopred.user_errors import error_told
-
-BATCH, STEPS, FEATURES = 3, 7, 11
 
 
 def run_checks(make: Callable[[], Any]) -> dict[str, str]:
@@ -45,87 +48,21 @@ def run_checks(make: Callable[[], Any]) -> dict[str, str]:
     return found
 
 
-def prepared(core: Any) -> Any:
-    """The core as the checks want it: float64, evaluation mode, weights large enough that all it does shows."""
-    return shaken(core.double().eval())
-
-
-def shaken(core: Any) -> Any:
-    """The core with weights drawn anew: at their own start, attention may be uniform to 1e-3."""
-    for parameter in core.parameters():
-        nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5 if parameter.dim() else 1.0)
-    return core
-
-
-def slots(core: Any = None, *, batch: int = BATCH, steps: int = STEPS, seed: int = 1) -> Tensor:
-    """What a core reads, (B, T, L, `FEATURES`), float64, from a unit normal distribution.
-
-    By what `build_core` found, or else by its attribute `reads`, L is 5 for a core that reads a map, K for one that
-    reads strips, else 1.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    kind = getattr(core, "input_kind", getattr(core, "reads", "vector"))
-    there = {"map": 5, "strips": getattr(core, "rows", 1)}.get(kind, 1)
-    return torch.randn(batch, steps, there, FEATURES, generator=generator, dtype=torch.float64)
-
-
-def _need(condition: Any, reason: str) -> None:
-    if not condition:
-        raise AssertionError(reason)
-
-
-def _same(left: Any, right: Any, reason: str) -> None:
-    """Both trees have the same shape and the same numbers, to 1e-10."""
-    left, right = tree.tree_leaves(left), tree.tree_leaves(right)
-    shapes = [tuple(leaf.shape) for leaf in left], [tuple(leaf.shape) for leaf in right]
-    _need(shapes[0] == shapes[1], f"{reason}; shapes {shapes[0]} and {shapes[1]}")
-    for one, other in zip(left, right, strict=True):
-        gap = (one.double() - other.double()).abs()
-        fits = gap <= 1e-12 + 1e-10 * other.double().abs()  # false for NaN too
-        _need(fits.all(), f"{reason}; they differ by {gap.max().item() if gap.numel() else 0:.2g}")
-
-
-def _mixed(values: Tensor) -> Tensor:
-    """A number that follows every value: each has a weight of its own, so that no two of them can cancel."""
-    generator = torch.Generator().manual_seed(4)
-    return (values * torch.randn(values.shape, generator=generator, dtype=values.dtype)).sum()
-
-
 def shapes(core: Any) -> None:
     """Output (B, T, K, D), finite, of the parameters' dtype, as the first state is; the trace has B and T first."""
     for leaf in tree.tree_leaves(core.initial_state(BATCH)):
-        _need(isinstance(leaf, Tensor), f"the first state must be of tensors alone, got {type(leaf).__name__}")
+        need(isinstance(leaf, Tensor), f"the first state must be of tensors alone, got {type(leaf).__name__}")
         got = tuple(leaf.shape)
-        _need(got[:1] == (BATCH,), f"a tensor of the state must have one row per clip, got {got}")
+        need(got[:1] == (BATCH,), f"a tensor of the state must have one row per clip, got {got}")
         fits = not leaf.is_floating_point() or leaf.dtype == torch.float64
         fix = "make it with new_zeros of one of them"
-        _need(fits, f"the first state must have the parameters' dtype, here float64, got {leaf.dtype}: {fix}")
+        need(fits, f"the first state must have the parameters' dtype, here float64, got {leaf.dtype}: {fix}")
     done = unroll(core, slots(core), trace=True)
-    _need(done.output.dtype == torch.float64, f"the output must have the parameters' dtype, got {done.output.dtype}")
-    _need(done.output.isfinite().all(), "the output must be finite")
+    need(done.output.dtype == torch.float64, f"the output must have the parameters' dtype, got {done.output.dtype}")
+    need(done.output.isfinite().all(), "the output must be finite")
     for name, value in done.trace.items():
         got = tuple(value.shape)
-        _need(got[:2] == (BATCH, STEPS), f"trace {name} must have one row per clip of the batch, got {got} over time")
-
-
-def trace_is_as_declared(core: Any) -> None:
-    """The names of `trace_axes`, neither more nor fewer, each with as many axes behind B and T.
-
-    Those that pictures and metrics read have the axes by which these read them.
-    """
-    trace = unroll(core, slots(core), trace=True).trace
-    declared = getattr(core, "trace_axes", {})
-    for name, got in declared.items():
-        known = READ_TRACES.get(name.rpartition(".")[2], got)
-        reason = f"trace_axes must give {name} the axes `{known}`, by which pictures and metrics read it, got `{got}`"
-        _need(got.split() == known.split(), reason)
-    axes = {name: len(of_name.split()) for name, of_name in declared.items()}
-    got = {name: value.dim() - 2 for name, value in trace.items()}
-    _need(got == axes, f"the trace must have the names and numbers of axes that trace_axes has, {axes}, got {got}")
-    for name in (name for name in declared if "." not in name):  # a layer has as many modules as it likes
-        for axis, size in zip(declared[name].split(), trace[name].shape[2:], strict=True):
-            reason = f"the axis K of trace {name} must have the size of rows, {core.rows}, got {size}"
-            _need(axis != "K" or size == core.rows, reason)
+        need(got[:2] == (BATCH, STEPS), f"trace {name} must have one row per clip of the batch, got {got} over time")
 
 
 def initial_state_repeats(core: Any) -> None:
@@ -136,7 +73,7 @@ def initial_state_repeats(core: Any) -> None:
 
     first = drawn()
     torch.manual_seed(3)
-    _same(drawn(), first, "two initial states from generators of one seed must be the same")
+    same(drawn(), first, "two initial states from generators of one seed must be the same")
 
 
 def first_state_may_be_written_into(core: Any) -> None:
@@ -149,7 +86,7 @@ def first_state_may_be_written_into(core: Any) -> None:
         others = zip(leaves, before, strict=True)
         kept = [(one[1:], other[1:]) if at == place else (one, other) for at, (one, other) in enumerate(others)]
         reason = "writing into one clip of one tensor of the first state must change nothing else, so make each anew"
-        _need(all(torch.equal(one, other) for one, other in kept), reason)
+        need(all(torch.equal(one, other) for one, other in kept), reason)
 
 
 def step_is_one_unroll(core: Any) -> None:
@@ -161,8 +98,8 @@ def step_is_one_unroll(core: Any) -> None:
         output, state, _ = core.step(inputs[:, t], state)
         outputs.append(output)
     done = unroll(core, inputs, start)
-    _same(torch.stack(outputs, 1), done.output, "outputs of single steps must equal those of an unroll")
-    _same(state, done.state, "the state after single steps must equal that after an unroll")
+    same(torch.stack(outputs, 1), done.output, "outputs of single steps must equal those of an unroll")
+    same(state, done.state, "the state after single steps must equal that after an unroll")
 
 
 def two_unrolls_are_one(core: Any) -> None:
@@ -171,8 +108,8 @@ def two_unrolls_are_one(core: Any) -> None:
     first = unroll(core, inputs[:, :3], start)
     second = unroll(core, inputs[:, 3:], first.state)
     whole = unroll(core, inputs, start)
-    _same(torch.cat([first.output, second.output], 1), whole.output, "two unrolls in a row must equal one")
-    _same(second.state, whole.state, "the state after two unrolls in a row must equal that after one")
+    same(torch.cat([first.output, second.output], 1), whole.output, "two unrolls in a row must equal one")
+    same(second.state, whole.state, "the state after two unrolls in a row must equal that after one")
 
 
 def step_depends_on_its_arguments_alone(core: Any) -> None:
@@ -187,7 +124,7 @@ def step_depends_on_its_arguments_alone(core: Any) -> None:
         after, _, _ = core.step(inputs[:, 2], state)
         mode = "in training" if learns else "in evaluation"
         reason = f"a step on the same input and state must give the same, whatever was run in between, {mode}"
-        _same(after, before, reason)
+        same(after, before, reason)
 
 
 def arguments_stay_as_they_were(core: Any) -> None:
@@ -196,8 +133,8 @@ def arguments_stay_as_they_were(core: Any) -> None:
     state = unroll(core, inputs[:, :2]).state
     inputs_before, state_before = inputs.clone(), tree.tree_map(torch.clone, state)
     core.step(inputs[:, 2], state)
-    _same(inputs, inputs_before, "a step must not write into its input")
-    _same(state, state_before, "a step must not write into the state it is given")
+    same(inputs, inputs_before, "a step must not write into its input")
+    same(state, state_before, "a step must not write into the state it is given")
 
 
 def clips_do_not_mix(core: Any) -> None:
@@ -216,10 +153,10 @@ def clips_do_not_mix(core: Any) -> None:
         if not (learns and _draws(outputs)):
             alone = [unroll(core, inputs[b : b + 1], own).output for b, own in enumerate(clips)]
             mode = "in training" if learns else "in evaluation"
-            _same(outputs(), torch.cat(alone), f"a clip must give the same alone as in a batch, {mode}")
+            same(outputs(), torch.cat(alone), f"a clip must give the same alone as in a batch, {mode}")
     if not _draws(lambda: core.initial_state(BATCH)):
         for own in clips:
-            _same(core.initial_state(1), own, "a clip must have the same first state alone as in a batch")
+            same(core.initial_state(1), own, "a clip must have the same first state alone as in a batch")
 
 
 def _draws(make: Callable[[], Any]) -> bool:
@@ -237,18 +174,18 @@ def future_does_not_reach_the_past(core: Any) -> None:
     On which slots of a step is the core's matter: one that looks at the largest alone is as sound.
     """
     inputs = slots(core).requires_grad_()
-    (gradient,) = torch.autograd.grad(_mixed(unroll(core, inputs).output[:, 3]), inputs)
-    _need(not gradient[:, 4:].any(), "an output must not depend on later inputs")
+    (gradient,) = torch.autograd.grad(mixed(unroll(core, inputs).output[:, 3]), inputs)
+    need(not gradient[:, 4:].any(), "an output must not depend on later inputs")
     reached = (gradient[:, :4] != 0).flatten(2).any(-1)  # (B, T)
-    _need(reached.all(), "an output must depend on the inputs of every step up to its own")
+    need(reached.all(), "an output must depend on the inputs of every step up to its own")
 
 
 def every_parameter_learns(core: Any) -> None:
     """Over some steps, a gradient reaches every parameter that is not frozen."""
-    _mixed(unroll(core, slots(core)).output).backward()
+    mixed(unroll(core, slots(core)).output).backward()
     learning = {name: weight for name, weight in core.named_parameters() if weight.requires_grad}
     silent = [name for name, weight in learning.items() if weight.grad is None or not weight.grad.any()]
-    _need(not silent, f"a gradient must reach every parameter, got none for {', '.join(silent)}")
+    need(not silent, f"a gradient must reach every parameter, got none for {', '.join(silent)}")
 
 
 def evaluation_is_deterministic(core: Any) -> None:
@@ -257,7 +194,7 @@ def evaluation_is_deterministic(core: Any) -> None:
     torch.manual_seed(1)
     first = unroll(core, inputs).output
     torch.manual_seed(2)
-    _same(unroll(core, inputs).output, first, "in evaluation mode two unrolls must be the same")
+    same(unroll(core, inputs).output, first, "in evaluation mode two unrolls must be the same")
 
 
 def state_follows_the_parameters(core: Any) -> None:
@@ -265,9 +202,9 @@ def state_follows_the_parameters(core: Any) -> None:
     for dtype in (torch.float32, torch.bfloat16):
         other = copy.deepcopy(core).to(dtype)
         for leaf in tree.tree_leaves(other.initial_state(BATCH)):
-            _need(not leaf.is_floating_point() or leaf.dtype == dtype, f"the state must be {dtype}, got {leaf.dtype}")
+            need(not leaf.is_floating_point() or leaf.dtype == dtype, f"the state must be {dtype}, got {leaf.dtype}")
         got = unroll(other, slots(core).to(dtype)).output.dtype
-        _need(got == dtype, f"the output must be {dtype}, as the parameters are, got {got}")
+        need(got == dtype, f"the output must be {dtype}, as the parameters are, got {got}")
 
 
 def runs_under_autocast(core: Any) -> None:
@@ -277,7 +214,7 @@ def runs_under_autocast(core: Any) -> None:
         inputs = slots(core).to(dtype)
         with torch.autocast("cpu", torch.bfloat16):
             again = unroll(single, inputs, unroll(single, inputs).state)
-        _need(again.output.isfinite().all(), f"the output under autocast must be finite, on slots of {dtype}")
+        need(again.output.isfinite().all(), f"the output under autocast must be finite, on slots of {dtype}")
 
 
 def moves_to_another_device(core: Any) -> None:
@@ -296,13 +233,13 @@ def moves_to_another_device(core: Any) -> None:
     except RuntimeError as error:
         raise AssertionError(f"{must}: {fix} raised {error}") from error
     left = {str(leaf.device) for leaf in tree.tree_leaves([tuple(one) for one in done])} - {"meta"}
-    _need(not left, f"{must}: {fix} gave a tensor on {', '.join(left)}")
+    need(not left, f"{must}: {fix} gave a tensor on {', '.join(left)}")
 
 
 def weights_travel(core: Any) -> None:
     """A state_dict makes another core the same, holds nothing of what happened, and finite numbers alone."""
     odd, others = not_finite(core.state_dict()), "so register buffers of others, as of a mask, with persistent=False"
-    _need(not odd, f"a state_dict must hold tensors of finite numbers alone, {others}; there is {', '.join(odd)}")
+    need(not odd, f"a state_dict must hold tensors of finite numbers alone, {others}; there is {', '.join(odd)}")
     other = shaken(copy.deepcopy(core))
     for module in other.modules():  # tensors that are no parameters and no buffers stay where they were made
         for name, value in vars(module).items():
@@ -311,51 +248,11 @@ def weights_travel(core: Any) -> None:
     other.load_state_dict(core.state_dict())
     unroll(core, slots(core, seed=3))
     names = core.state_dict().keys() ^ other.state_dict().keys()
-    _need(not names, f"running must add nothing to the state_dict, got {', '.join(sorted(names))}")
+    need(not names, f"running must add nothing to the state_dict, got {', '.join(sorted(names))}")
     start, inputs = core.initial_state(BATCH), slots(core)
     outputs = unroll(other, inputs, start).output, unroll(core, inputs, start).output
     reason = "a core with the state_dict of another must give the same, so keep tensors as parameters or buffers"
-    _same(*outputs, reason)
-
-
-def modules_can_be_intervened_on(core: Any) -> None:
-    """If `state_rows` says that the state has modules, they are there, `given_out` gives a step's output from the state
-    after it, and of modules that are `silent` in a step the others hear nothing.
-
-    The last is looked at in cores of one layer: where a layer is read whole, a silent module is zeros in it.
-    """
-    rows = tuple(getattr(core, "state_rows", ()))
-    if not rows:
-        return
-    inputs = slots(core)
-    state = unroll(core, inputs[:, :2]).state
-    parts = [state] if len(rows) == 1 else list(state)
-    found = [sorted({leaf.shape[1:2] for leaf in tree.tree_leaves(part)}) for part in parts]
-    must = f"each tensor of the state must have a row for each module on axis 1, {rows} by state_rows"
-    _need(found == [[(count,)] for count in rows], f"{must}, got {found}")
-    output, after, _ = core.step(inputs[:, 2], state)
-    _need(hasattr(core, "given_out"), "a core with state_rows must have a method given_out")
-    _same(core.given_out(after), output, "given_out must give the output of the step that led to a state")
-    take = core.advance if projects(core) else core.step
-    takes = "silent" in inspect.signature(take).parameters
-    _need(takes, f"with state_rows, {take.__name__} must take `silent`, a mask of the modules that take no part")
-    if len(rows) == 1:
-        for module in range(rows[0]):
-            _others_do_not_hear(core, take, module, inputs[:, 2:3], state)
-
-
-def _others_do_not_hear(core: Any, take: Callable[..., Any], module: int, given: Tensor, state: Any) -> None:
-    """Where a module is silent, the next states of the others do not depend on its own."""
-
-    def louder(leaf: Tensor) -> Tensor:
-        row = torch.arange(leaf.shape[1]).view(-1, *[1] * (leaf.dim() - 2)) == module
-        return torch.where(row, leaf + 1, leaf) if leaf.is_floating_point() else leaf
-
-    silent = torch.arange(core.state_rows[0]) == module
-    (entry,) = core.project(given) if projects(core) else given.unbind(1)
-    after = [take(entry, one, silent)[1] for one in (state, tree.tree_map(louder, state))]
-    others, also = (tree.tree_map(lambda leaf: leaf[:, ~silent], one) for one in after)
-    _same(others, also, f"the others must not hear module {module} where it is silent")
+    same(*outputs, reason)
 
 
 def step_compiles_whole(core: Any) -> None:
@@ -364,7 +261,7 @@ def step_compiles_whole(core: Any) -> None:
     plain = core.step(inputs, state)[0]  # first, as torch prints a page when it compiles a step that raises
     torch.compiler.reset()
     compiled = torch.compile(core.step, backend="eager", fullgraph=True)
-    _same(compiled(inputs, state)[0], plain, "a compiled step must give the same")
+    same(compiled(inputs, state)[0], plain, "a compiled step must give the same")
 
 
 def is_of_one_precision(core: Any) -> None:
@@ -373,7 +270,7 @@ def is_of_one_precision(core: Any) -> None:
     floating = {name: dtype for name, dtype in there.items() if dtype.is_floating_point}
     first = next(iter(floating.values()), None)
     odd = [f"{name} of {dtype}" for name, dtype in floating.items() if dtype != first]
-    _need(not odd, f"parameters and buffers must be of one precision, {first}; there is {', '.join(odd)}")
+    need(not odd, f"parameters and buffers must be of one precision, {first}; there is {', '.join(odd)}")
 
 
 CHECKS: list[Callable[[Any], None]] = [
@@ -395,6 +292,7 @@ CHECKS: list[Callable[[Any], None]] = [
     moves_to_another_device,
     weights_travel,
     modules_can_be_intervened_on,
+    schemata_are_as_many_as_it_says,
     step_compiles_whole,
 ]
 """In the order in which a broken core is best mended."""
