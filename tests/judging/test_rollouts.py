@@ -14,6 +14,7 @@ from videopred.eval.settings import Protocol
 from videopred.frames import to_film
 from videopred.judging import evaluate, imagine, judge
 from videopred.judging.batches import Batch
+from videopred.judging.choosing import clip_scores
 from videopred.judging.predicting import batch_predictor
 from videopred.judging.sharing import Share
 from videopred.models.predictor import Prediction
@@ -181,3 +182,21 @@ def test_what_is_drawn_for_a_clip_is_what_evaluate_draws_for_its_first_film(tmp_
     first, second = (batch_predictor(predictor, "sample")(batch, sample) for sample in (0, 1))
     assert torch.equal(shown.prediction, first)
     assert not torch.equal(shown.prediction, second)
+
+
+def test_what_a_model_itself_draws_is_the_same_again_and_leaves_torchs_stream_alone(tmp_path):
+    file = open_dataset(tiny_data(tmp_path))
+    core = models.core_config("scoff", files=3, units=5, eval_sample=True)
+    config = tiny_model("scoff").model_copy(update={"core": core})
+    predictor = models.build(config, file.film_shape).eval()
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    (first, _), (again, _) = (imagine(predictor, file, "test", [1, 2], 3, 5) for _ in range(2))
+    assert torch.equal(first.prediction, again.prediction)
+    assert torch.equal(torch.get_rng_state(), before)
+    others, _ = imagine(predictor, file, "test", [2, 1], 3, 5)
+    assert not torch.equal(others.prediction[[1, 0]], first.prediction), "it draws at all"
+    scores = clip_scores(predictor, file, "test", "mse", 3, 5, batch_size=2)
+    assert torch.equal(torch.get_rng_state(), before)
+    judged = evaluate(predictor, file, context=3, horizon=5, metrics=("mse",), batch_size=2)
+    np.testing.assert_allclose(scores, judged.measurements["model"]["mse"]["mse"].mean(1))

@@ -1,12 +1,15 @@
 """Clips as films, in batches, cut where the rollout begins."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 from tqdm import tqdm
 
 from videopred.datasets.clip_source import ClipSource
+from videopred.device import seeded_devices
 from videopred.frames import to_film
 from videopred.judging.given_films import GivenTruth
 
@@ -53,6 +56,19 @@ class Predicted(NamedTuple):
     """(B, horizon, C, H, W) float in [0, 1]."""
     masks: Tensor | None = None
     """(B, horizon, H, W) whole numbers: which part of the model made each pixel, counted from 1, if it says so."""
+
+
+def seed_sample(start: int, sample: int) -> None:
+    """Seed what a model draws for a sample of the clips from `start` on, whatever was drawn before."""
+    torch.manual_seed(1_000_003 * start + sample)
+
+
+@contextmanager
+def seeded_sample(start: int, sample: int, device: torch.device) -> Iterator[None]:
+    """Within this, draws are as after `seed_sample`; after it, torch's streams are as they were."""
+    with torch.random.fork_rng(seeded_devices(device)):
+        seed_sample(start, sample)
+        yield
 
 
 def read_film(file: ClipSource, part: str, start: int, stop: int) -> Tensor:

@@ -9,7 +9,7 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of, measuring_device
 from videopred.eval import METRICS, find_metric, make_metric
 from videopred.eval.metric import clip_means
-from videopred.judging.batches import films
+from videopred.judging.batches import films, seeded_sample
 from videopred.judging.fitting import check_fit
 from videopred.judging.tally import measure
 from videopred.models.predictor import Predictor
@@ -52,9 +52,10 @@ def clip_scores(
     file.check_rollout(context, horizon)
     device, scores = device_of(predictor), []
     measured_on = measuring_device(device)
-    for _, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
+    for start, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
         given, truth = film[:, : context + horizon].split([context, horizon], 1)
-        prediction = roll_out(predictor, given.to(device), horizon).prediction
+        with seeded_sample(start, 0, device):  # as `evaluate` draws
+            prediction = roll_out(predictor, given.to(device), horizon).prediction
         measured = measure({metric: scorer}, prediction.to(measured_on), truth.to(measured_on))
         scores.append(clip_means(scorer, measured[metric]))
     return np.concatenate(scores)

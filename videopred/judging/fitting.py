@@ -9,7 +9,7 @@ from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.advice import kept_clips
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.digits import read_digits
-from videopred.datasets.settings import DatasetSettings
+from videopred.datasets.settings import DatasetSettings, MovingMNISTConfig
 from videopred.eval import find_metric
 from videopred.eval.protocols import FREE, PROTOCOLS, Card
 from videopred.eval.settings import Protocol
@@ -153,9 +153,24 @@ def trained_on(name: str, file: ClipSource, learned: Mapping[Path, DataRecord | 
         elif differing := _differing(seen, wanted):
             told = " and ".join(f"{setting} {getattr(seen, setting, 'unknown')}" for setting in differing)
             notes.append(f"{run} was trained on {called} with {told}{other}")
-        if seen is not None and _shows_its_digits(seen, recipe):
-            notes.append(f"{run} was trained on MNIST's test digits, which {file.path.name} tests with")
     return tuple(notes)
+
+
+def shows_its_digits(file: ClipSource, part: str, data: DataRecord | None) -> bool:
+    """Whether a part shows handwritten digits that a run learned from: those of the package are from MNIST's test file,
+    which the whole MNIST tests with.
+
+    Args:
+        file: holds the part.
+        part: train, validation or test.
+        data: what the run learned from; it is looked at if it is still there.
+    """
+    learned, tested = _recipe_of(data), file.recipe
+    if not (isinstance(learned, MovingMNISTConfig) and isinstance(tested, MovingMNISTConfig) and part == "test"):
+        return False
+    package = read_digits().sha256
+    of_package_and_whole = learned.mnist_sha256 == package != tested.mnist_sha256
+    return of_package_and_whole and not set(learned.classes("train")).isdisjoint(tested.classes(part))
 
 
 def _recipe_of(data: DataRecord | None) -> DatasetSettings | None:
@@ -170,13 +185,6 @@ def _recipe_of(data: DataRecord | None) -> DatasetSettings | None:
 def _differing(learned: DatasetSettings | None, wanted: Sequence[str]) -> list[str]:
     """Settings in which a recipe differs from that preset among those wanted which it is most like."""
     return [] if learned is None else min((learned.differing(DATASETS[one].recipe, FREE) for one in wanted), key=len)
-
-
-def _shows_its_digits(learned: DatasetSettings, tested: DatasetSettings) -> bool:
-    """Whether a run learned from the package's digits, of MNIST's test file, and is tested with the whole MNIST's."""
-    package = read_digits().sha256
-    ours, theirs = (getattr(recipe, "mnist_sha256", None) for recipe in (learned, tested))
-    return ours == package and theirs not in (None, package)
 
 
 def _other(card: Card) -> str:

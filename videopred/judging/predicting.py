@@ -12,7 +12,7 @@ from videopred import check
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of
 from videopred.frames import to_film
-from videopred.judging.batches import Batch, Predicted
+from videopred.judging.batches import Batch, Predicted, seeded_sample
 from videopred.judging.fitting import check_fit, check_opened, check_part
 from videopred.judging.own_masks import masks_of
 from videopred.models.predictor import Predictor
@@ -65,6 +65,8 @@ def imagine(
 ) -> tuple[Rollout, Tensor]:
     """A model's rollout of chosen clips, and the frames that truly followed.
 
+    What the model itself draws (SCOFF with `eval_sample`) is the same each time that it is asked of the same clips.
+
     Args:
         predictor: a trained model; the rollout is on its device.
         file: holds the clips.
@@ -98,8 +100,10 @@ def imagine(
     clips = [int(clip) for clip in clips]
     film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))
     given, truth = film[:, : context + horizon].split([context, horizon], dim=1)
-    given, chance = given.to(device_of(predictor)), _chance(clips, 0)
-    return roll_out(predictor, given, horizon, feedback=feedback, chance=chance, trace=True), truth
+    device, chance = device_of(predictor), _chance(clips, 0)
+    with seeded_sample(clips[0], 0, device):
+        rollout = roll_out(predictor, given.to(device), horizon, feedback=feedback, chance=chance, trace=True)
+    return rollout, truth
 
 
 def check_predicted(name: str, film: Any) -> Tensor:

@@ -15,6 +15,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.baselines import BASELINES
 from videopred.judging.evaluating import evaluate_protocol
+from videopred.judging.fitting import shows_its_digits
 from videopred.run_files import SUMMARY, is_seed_folder, last_name, run_name
 from videopred.runs import how_far, run_stamp
 from videopred.weights import read_header
@@ -51,7 +52,8 @@ def evaluate_runs(
     scores = evaluate_protocol(predictors, file, protocol, **options)
     unfinished = [f"{name} is not finished: {far}" for name, run in named.items() if (far := how_far(run))]
     seeds = _seeds(named)
-    notes = (*scores.notes, *unfinished, *_notes_on_seen_clips(named, scores), *_notes_on_unlike_seeds(named, seeds))
+    seen = (*_notes_on_seen_clips(named, scores), *_notes_on_seen_digits(named, file, protocol.part))
+    notes = (*scores.notes, *unfinished, *seen, *_notes_on_unlike_seeds(named, seeds))
     return replace(scores, seeds=seeds, stamps=stamps, notes=notes)
 
 
@@ -68,6 +70,13 @@ def _notes_on_seen_clips(runs: Mapping[str, Path], scores: Scores) -> list[str]:
         known = {name: of for name, of in known.items() if isinstance(of, RunConfig)}
     seen = [name for name, of in known.items() if of.data is not None and of.data.sha256 == scores.fingerprint]
     return [f"{' and '.join(seen)} {how} this part: scores on others may be worse"] if seen else []
+
+
+def _notes_on_seen_digits(runs: Mapping[str, Path], file: ClipSource, part: str) -> list[str]:
+    """That films which runs learned from show handwritten digits of this part."""
+    seen = [name for name, run in runs.items() if shows_its_digits(file, part, run_settings(run).data)]
+    told = f"learned from digits of MNIST's test file, which {file.path.name} tests with: scores on others may be worse"
+    return [f"{' and '.join(seen)} {told}"] if seen else []
 
 
 def _notes_on_unlike_seeds(runs: Mapping[str, Path], seeds: Mapping[str, tuple[str, ...]]) -> list[str]:

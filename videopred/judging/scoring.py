@@ -17,7 +17,7 @@ from videopred.eval.positions import Kept
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.baselines import baselines_for
-from videopred.judging.batches import Batch, Predicted, films
+from videopred.judging.batches import Batch, Predicted, films, seed_sample
 from videopred.judging.fitting import check_names, check_protocol, check_reference
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.objects import notes_on_places
@@ -194,7 +194,7 @@ def _samples(
     """What a row predicts of a batch, sample by sample, where its truth is; rows whose samples differ get noted."""
     first = None
     for sample in range(samples):
-        torch.manual_seed(1_000_003 * batch.start + sample)  # so that it matters not which process draws what else
+        seed_sample(batch.start, sample)  # so that it matters not which process draws what else
         said = predict_batch(batch, sample)
         said = said if isinstance(said, Predicted) else Predicted(said)
         film = check_predicted(name, said.film).to(batch.film.device)
