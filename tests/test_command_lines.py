@@ -7,6 +7,7 @@ import pytest
 from videopred import cli
 from videopred.command_lines import evaluate_words, generate_words, plausibility_words, unlimited
 from videopred.datasets import DATASETS
+from videopred.datasets.digits import read_digits
 from videopred.datasets.settings import BallsConfig
 from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.settings import Protocol
@@ -86,6 +87,14 @@ def test_words_of_an_experiment_make_its_recipe(made, name, scale):
 def test_words_hold_whatever_a_recipe_may_say(made, preset, change):
     recipe = DATASETS[preset].recipe
     check_round(made, type(recipe)(**(recipe.model_dump() | change)))
+
+
+def test_the_whole_mnist_is_asked_for_where_its_digits_are_shown():
+    recipe = DATASETS["sm-mnist"].recipe
+    ours, whole = (recipe.model_copy(update={"mnist_sha256": sha256}) for sha256 in (read_digits().sha256, "ab" * 32))
+    assert generate_words(ours, {"test": 5}, 0, "x.h5") == generate_words(recipe, {"test": 5}, 0, "x.h5")
+    words = " ".join(generate_words(whole, {"test": 5}, 0, "x.h5"))
+    assert words == f"generate sm-mnist --clips test=5 --mnist FOLDER --mnist-sha256 {'ab' * 32} --out x.h5"
 
 
 def test_the_nearest_preset_is_chosen():

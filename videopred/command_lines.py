@@ -43,7 +43,13 @@ def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int,
         place = ("--shards", str(shards), "--out", str(folder.parent))
     counts = tuple(f"{part}={count}" for part, count in clips.items() if count)
     chance = ("--seed", str(seed)) if seed else ()
-    return ("generate", name, *_flags(_changes(kin[name], recipe)), "--clips", *counts, *chance, *place)
+    changes = _changes(kin[name], recipe)
+    if digits := changes.pop("mnist_sha256", ""):
+        from videopred.datasets.digits import read_digits
+
+        if digits != read_digits().sha256:  # the whole MNIST's, of which nobody knows where they lie now
+            place = ("--mnist", "FOLDER", "--mnist-sha256", digits, *place)
+    return ("generate", name, *_flags(changes), "--clips", *counts, *chance, *place)
 
 
 def unlimited(command: str) -> Words:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from command_line import run
+from mnist_folders import write_full_mnist
 from tiny_runs import tiny_data
 
 from videopred.checkpoint import DataRecord
@@ -15,6 +16,7 @@ from videopred.datasets import DATASETS, find_recipe, open_dataset
 from videopred.datasets.digits import read_digits
 from videopred.datasets.generation import generate
 from videopred.eval.protocols import PROTOCOLS, Card
+from videopred.eval.settings import Protocol
 from videopred.judging.fitting import check_card, trained_on
 
 LEARNING = "--core gru --core.units 5 --codec.channels 2 3 --codec.embedding 7 --updates 1 --batch-size 2 --device cpu"
@@ -64,7 +66,7 @@ def test_a_protocol_takes_what_generate_makes_of_each_of_its_data_sets(made, nam
     """A file says more than its preset, such as whose digits it shows."""
     file = open_dataset(made(preset, test=4 if preset == "occlusion" else 1))
     digits = f"{preset}.h5 shows the package's own digits, MNIST's test file; {name} is of the whole MNIST"
-    assert check_card(name, file) == ((digits,) if "mnist" in preset else ())
+    assert check_card(name, file) == ((digits,) if "mnist" in preset or preset == "srivastava" else ())
 
 
 def test_digits_of_the_whole_mnist_need_no_word(made):
@@ -150,17 +152,22 @@ def test_data_of_the_name_but_not_of_the_recipe_is_named(tmp_path):
     assert trained_on("rnem-balls", tested, {Path("run"): data}) == ()
 
 
-def test_mnists_test_digits_that_a_run_learned_from_are_named(tmp_path):
-    learned = generate("sm-mnist", {"train": 1}, out=tmp_path / "learned.h5")
-    recipe = open_dataset(learned).recipe
-    tested: Any = SimpleNamespace(
-        name="sm-mnist", path=Path("whole.h5"), recipe=recipe.model_copy(update={"mnist_sha256": "another"})
-    )
-    data = DataRecord(path=str(learned), name="sm-mnist", sha256="")
-    said = trained_on("brims-smmnist", tested, {Path("run"): data})
-    assert said == ("run was trained on MNIST's test digits, which whole.h5 tests with",)
-    tested.recipe = recipe
-    assert trained_on("brims-smmnist", tested, {Path("run"): data}) == ()
+@pytest.mark.parametrize(("preset", "shown"), [("srivastava", True), ("sm-mnist", False)])
+def test_digits_that_a_run_learned_from_are_told_under_any_protocol_or_none(
+    made, learned, tmp_path, capfd, monkeypatch, preset, shown
+):
+    """The package's own are MNIST's test digits; of sm-mnist, other classes are tested than learned."""
+    model = learned(preset)
+    whole = generate(preset, {"train": 2, "test": 3}, mnist=write_full_mnist(tmp_path), out=tmp_path / "whole.h5")
+    monkeypatch.chdir(tmp_path)
+    for part in ("test", "train"):
+        capfd.readouterr()
+        assert run(f"evaluate {model} {whole} --metrics mse --part {part} --device cpu --json --overwrite") == 0
+        notes = json.loads(capfd.readouterr().out)["notes"]
+        told = (
+            "model learned from digits of MNIST's test file, which whole.h5 tests with: scores on others may be worse"
+        )
+        assert (told in notes) == (shown and part == "test")
 
 
 def test_of_films_that_do_not_say_how_they_were_made_no_training_is_asked():
@@ -206,6 +213,16 @@ def test_samples_are_as_many_as_a_card_says_where_pixels_are_drawn(made, learned
     assert told["protocol"]["samples"] == 3
     assert set(told["protocol"]["changed"]) == {"samples", "first"}
     assert "ssim-svg best of 3" in told["rows"]["model"]
+
+
+def test_of_a_model_that_draws_by_itself_it_is_said_that_the_best_of_several_is_asked_for():
+    one, three = (Protocol(context=5, horizon=25, samples=samples) for samples in (1, 3))
+    told = Question("svg-smmnist", {}).notes_on_samples(["a", "b"], one)
+    asked = "where svg-smmnist is of the best of 100: --samples 100 judges as many"
+    assert told == (f"one film of each clip was judged of a and b, {asked}",)
+    assert Question("svg-smmnist", {}).notes_on_samples([], one) == ()
+    assert Question("svg-smmnist", {}).notes_on_samples(["a"], three) == ()
+    assert Question("rnem-balls", {}).notes_on_samples(["a"], one) == ()
 
 
 @pytest.mark.parametrize(

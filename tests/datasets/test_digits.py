@@ -5,31 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mnist_folders import idx, write_full_mnist
 
 from videopred.datasets import make_world
 from videopred.datasets.digits import EMBEDDED, read_digits
 
 
-def idx(array: np.ndarray) -> bytes:
-    """An IDX file's bytes."""
-    sizes = [0x0800 + array.ndim, *array.shape]
-    return np.array(sizes, ">u4").tobytes() + array.tobytes()
-
-
 @pytest.fixture(scope="module")
 def full_mnist(tmp_path_factory) -> Path:
-    """A folder like torchvision's, with 10,050 training and 70 test digits; each image tells its row."""
-    root = tmp_path_factory.mktemp("full")
-    raw = root / "MNIST" / "raw"
-    raw.mkdir(parents=True)
-    for prefix, count in (("train", 10_050), ("t10k", 70)):
-        images = np.zeros((count, 28, 28), np.uint8)
-        images[:, 0, 0], images[:, 0, 1] = np.divmod(np.arange(count), 256)
-        images[:, 9, 9] = 255
-        labels = (np.arange(count) % 10).astype(np.uint8)
-        (raw / f"{prefix}-images-idx3-ubyte").write_bytes(idx(images))
-        (raw / f"{prefix}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(labels), 1))
-    return root
+    return write_full_mnist(tmp_path_factory.mktemp("full"))
 
 
 def test_the_embedded_digits_are_mnists_test_file():
@@ -100,6 +84,18 @@ def test_an_incomplete_folder_names_the_missing_file(full_mnist, tmp_path, missi
         FileNotFoundError, match=rf"^--mnist must hold {missing} or {missing}\.gz, got .*; give the folder"
     ):
         read_digits(tmp_path)
+
+
+@pytest.mark.parametrize("nearer", ["MNIST", "MNIST/raw"])
+def test_the_folder_of_the_files_may_be_named_itself(full_mnist, nearer):
+    assert read_digits(full_mnist / nearer).sha256 == read_digits(full_mnist).sha256
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_so(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"--mnist must hold train-.*, got \S+none/MNIST/raw, which is not there;"
+    ):
+        read_digits(tmp_path / "none")
 
 
 def cut_gzip(content: bytes) -> bytes:

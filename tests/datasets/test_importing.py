@@ -113,4 +113,4 @@ def test_statistics_are_over_100_clips_from_all_over_a_part(tmp_path):
     films[270::3] = films[1:270:3] = 255
     np.save(tmp_path / "x.npy", films)
     data = import_films(tmp_path / "x.npy", tmp_path / "x.h5", ImportConfig(axes="BTHW")).path
-    assert describe(open_dataset(data))["parts"]["test"] == {"clips": 300, "mean_intensity": 0.1}
+    assert describe(open_dataset(data))["parts"]["test"] == {"clips": 300, "looked_at": 100, "mean_intensity": 0.1}

@@ -1,6 +1,6 @@
 """What `videopred evaluate` is asked: what flags say, and for the rest a named protocol or the data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from videopred import check
@@ -36,6 +36,19 @@ class Question(NamedTuple):
             usual |= {"feedback": "sample", "samples": self.card.samples_when_sampled}
         changed = tuple(flag_name(word) for word, value in self.said.items() if value != usual[word])
         return Protocol(**{**usual, **self.said, "changed": changed})
+
+    def notes_on_samples(self, drawing: Sequence[str], protocol: Protocol) -> tuple[str, ...]:
+        """That one film of each clip is judged of models that draw, where the named protocol is of the best of several.
+
+        Args:
+            drawing: names of models that draw in evaluation, whatever is fed back.
+            protocol: what is asked.
+        """
+        asked = self.card.samples_when_sampled if self.card else 1
+        if not drawing or protocol.samples > 1 or asked == 1:
+            return ()
+        told = f"where {self.name} is of the best of {asked}: --samples {asked} judges as many"
+        return (f"one film of each clip was judged of {' and '.join(drawing)}, {told}",)
 
     def check_words(self, least_context: int) -> None:
         """Refuse words that mean nothing, or contradict the named protocol.

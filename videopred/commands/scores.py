@@ -15,7 +15,7 @@ from videopred.datasets import open_dataset
 from videopred.eval import find_metric, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.settings import DEFAULT_METRICS, GivenConfig
-from videopred.run_files import data_name, together
+from videopred.run_files import data_name, run_name, together
 from videopred.settings import Part
 
 if TYPE_CHECKING:
@@ -107,7 +107,12 @@ def _score_runs(
     notes: tuple[str, ...] = ()
     if question.name is not None:
         learned = {run: of.data for run, of in settings.items()}
-        notes = (*fitting.check_card(question.name, file), *fitting.trained_on(question.name, file, learned))
+        drawing = [run_name(run) for run, of in settings.items() if getattr(of.model.core, "eval_sample", False)]
+        notes = (
+            *fitting.check_card(question.name, file),
+            *fitting.trained_on(question.name, file, learned),
+            *question.notes_on_samples(drawing, protocol),
+        )
     elif "metrics" not in question.said:
         protocol = protocol.model_copy(update={"metrics": usual_metrics([of.model for of in settings.values()], file)})
     return evaluate_runs(runs, file, protocol, notes=notes, reference=_calibrating(reference), **how)

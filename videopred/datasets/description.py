@@ -18,10 +18,10 @@ def describe(file: ClipSource) -> dict[str, Any]:
         path, name, seed, recipe (None if the file is not ours), frames, height, width, channels, values ("binary",
         "grey levels" or "colors", and how they stand in a file that is not ours), context, horizon, bytes, truth (names
         of what is known beside frames), imported (what was found out about imported films), what the source remarks;
-        and under `parts`, for each part there is: clips, and over 100 of them, from all over it, mean_intensity in
-        [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and for bouncing balls, over its
-        first 100, frames_predictable, how many frames pass until who knew the law and almost the start has lost the
-        balls (see predictability.py).
+        and under `parts`, for each part there is: clips; looked_at, if what follows is over fewer, from all over the
+        part; mean_intensity in [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and for
+        bouncing balls, over as many from the first on, frames_predictable, how many frames pass until who knew the law
+        and almost the start has lost the balls (see predictability.py).
     """
     return {
         "path": str(file.path),
@@ -43,11 +43,12 @@ def describe(file: ClipSource) -> dict[str, Any]:
     }
 
 
-def _statistics(file: ClipSource, part: str, count: int) -> dict[str, float]:
+def _statistics(file: ClipSource, part: str, count: int) -> dict[str, Any]:
     clips = min(count, _SAMPLE)
     chosen = [number * count // clips for number in range(clips)]
     means = [file.read_frames(part, clip, clip + 1).mean() / 255 for clip in chosen]
-    facts = {"mean_intensity": float(np.mean(means))}
+    facts = {"looked_at": clips} if clips < count else {}
+    facts["mean_intensity"] = float(np.mean(means))
     if file.recipe:
         truth = (file.clip(part, clip) for clip in chosen)  # not all held at once
         counts = [(clip.objects["active"].sum(), len(clip.contacts)) for clip in truth]

@@ -50,7 +50,7 @@ def read_digits(mnist: Path | None = None) -> Digits:
     if mnist is None:
         images, labels = _read_pair(EMBEDDED, "t10k")
         return Digits(images, labels, _split(labels))
-    raw = mnist / "MNIST" / "raw"
+    raw = _raw_folder(mnist)
     images, labels = _read_pair(raw, "train")
     test_images, test_labels = _read_pair(raw, "t10k")
     must, got = f"hold more than {_FULL_VALIDATION} training digits", f"{len(images)} in {raw}"
@@ -58,6 +58,12 @@ def read_digits(mnist: Path | None = None) -> Digits:
     rows, train = np.arange(len(images) + len(test_images)), len(images) - _FULL_VALIDATION
     parts = {"train": rows[:train], "validation": rows[train : len(images)], "test": rows[len(images) :]}
     return Digits(np.concatenate([images, test_images]), np.concatenate([labels, test_labels]), parts)
+
+
+def _raw_folder(mnist: Path) -> Path:
+    """Where the files of a folder are: in MNIST/raw, as torchvision lays them out, or nearer."""
+    there = [mnist / "MNIST" / "raw", mnist / "raw", mnist]
+    return next((folder for folder in there if folder.is_dir()), there[0])
 
 
 def resize(image: np.ndarray, side: int) -> np.ndarray:
@@ -103,7 +109,8 @@ def _read_idx(folder: Path, name: str, shape: tuple[int, ...]) -> np.ndarray:
     paths = [folder / name, folder / f"{name}.gz"]
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
-        raise FileNotFoundError(complaint("--mnist", f"hold {name} or {name}.gz", f"{folder} without it", _FIX))
+        got = f"{folder} without it" if folder.is_dir() else f"{folder}, which is not there"
+        raise FileNotFoundError(complaint("--mnist", f"hold {name} or {name}.gz", got, _FIX))
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         sizes = np.frombuffer(content, ">u4", count=2 + len(shape))

@@ -65,7 +65,8 @@ class MovingMNIST:
     def __init__(self, recipe: MovingMNISTConfig, mnist: Path | None = None) -> None:
         self._digits = read_digits(mnist)
         found = self._digits.sha256
-        must, fix = f"be the digits of the recipe, {recipe.mnist_sha256}", "give the same --mnist as then"
+        must = f"be the digits of the recipe, {recipe.mnist_sha256}"
+        fix = "give the same --mnist as then; train on what `videopred generate --mnist` makes"
         require(recipe.mnist_sha256 in ("", found), "--mnist", must, found, fix)
         self.recipe = recipe.model_copy(update={"mnist_sha256": found})
         labels = self._digits.labels

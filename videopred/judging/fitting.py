@@ -169,12 +169,14 @@ def shows_its_digits(file: ClipSource, part: str, data: DataRecord | None) -> bo
     if not (isinstance(learned, MovingMNISTConfig) and isinstance(tested, MovingMNISTConfig) and part == "test"):
         return False
     package = read_digits().sha256
-    of_package_and_whole = learned.mnist_sha256 == package != tested.mnist_sha256
+    of_package_and_whole = learned.mnist_sha256 in (package, "") and tested.mnist_sha256 != package
     return of_package_and_whole and not set(learned.classes("train")).isdisjoint(tested.classes(part))
 
 
 def _recipe_of(data: DataRecord | None) -> DatasetSettings | None:
     """The recipe of the clips that a run learned from; None if they are not where they were, or have none."""
+    if data and data.path in DATASETS:  # made as they were needed
+        return DATASETS[data.path].recipe
     clips = kept_clips(data.path) if data else None
     try:
         return open_dataset(clips).recipe if clips else None
