@@ -127,7 +127,7 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         (
             lambda _, clips: videopred.evaluate(lambda context, horizon: context, clips),
             "predictor must be a model, got function; give what videopred.load_run returns, or several in a dict; "
-            "videopred.judging.judge scores functions",
+            "videopred.judge scores functions",
         ),
         (
             lambda _, clips: videopred.evaluate(torch.nn.Conv2d(1, 1, 3), clips),

@@ -141,6 +141,35 @@ def test_several_models_are_rows_on_the_same_clips(file):
     np.testing.assert_array_equal(both.values["b"]["mse"], alone.values["model"]["mse"])
 
 
+def test_several_models_of_one_kind_have_a_mean_over_their_seeds(file):
+    a, b, c = (models.build(tiny_model(), file.film_shape) for _ in range(3))
+    asked: dict[str, Any] = {"context": 3, "horizon": 2, "metrics": ("mse",)}
+    scores = evaluate({"a": a, "b": b, "c": c}, file, **asked, seeds={"two": ["a", "c"]})
+    assert scores.seeds == {"two": ("a", "c")}
+    alone = [evaluate(one, file, **asked).mean("model", "mse") for one in (a, c)]
+    assert scores.over_seeds("two", "mse")[0] == pytest.approx(np.mean(alone))
+    assert evaluate(a, file, **asked).seeds == {}
+    with pytest.raises(ValueError, match=r"seeds two must be one of model, got a; choose one of these"):
+        evaluate(a, file, **asked, seeds={"two": ["a", "c"]})
+
+
+def test_processes_share_clips_only_where_that_is_asked_for(file, monkeypatch):
+    """Several that were started together may each judge a model of their own."""
+    asked: dict[str, Any] = {"context": 3, "horizon": 2, "metrics": ("mse",)}
+    protocol, still = Protocol(**asked), lambda context, horizon: context[:, -1:].expand(-1, horizon, -1, -1, -1)
+    model = models.build(tiny_model(), file.film_shape)
+    alone = evaluate(model, file, **asked).mean("model", "mse"), judge(still, file, protocol).mean("model", "mse")
+    monkeypatch.delenv("MASTER_ADDR", raising=False)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "1")
+    own = evaluate(model, file, **asked).mean("model", "mse"), judge(still, file, protocol).mean("model", "mse")
+    assert own == alone
+    with pytest.raises(ValueError, match="MASTER_ADDR must say where the processes meet"):
+        evaluate(model, file, **asked, share=True)
+    with pytest.raises(ValueError, match="MASTER_ADDR must say where the processes meet"):
+        judge(still, file, protocol, share=True)
+
+
 def test_the_data_says_how_many_frames_are_given_and_predicted(file):
     asked = evaluate(Doubting(), file, metrics=("mse",)).protocol
     assert (asked.context, asked.horizon) == (file.context, file.horizon)

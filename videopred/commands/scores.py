@@ -76,7 +76,7 @@ def evaluate(
     check_not_of_others(folder / SCORES, runs, overwrite)
     for name in SCORE_FILES:
         check_path.absent("--out", folder / name, overwrite)
-    how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}
+    how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device, "share": True}
     if films.pred:
         scores = _score_films(films, file, question, reference, how)
     else:

@@ -47,7 +47,7 @@ def _statistics(file: ClipSource, part: str, count: int) -> dict[str, Any]:
     clips = min(count, _SAMPLE)
     chosen = [number * count // clips for number in range(clips)]
     means = [file.read_frames(part, clip, clip + 1).mean() / 255 for clip in chosen]
-    facts = {"looked_at": clips} if clips < count else {}
+    facts: dict[str, Any] = {"looked_at": clips} if clips < count else {}
     facts["mean_intensity"] = float(np.mean(means))
     if file.recipe:
         truth = (file.clip(part, clip) for clip in chosen)  # not all held at once

@@ -36,7 +36,9 @@ def evaluate(
     reference: ClipSource | None = None,
     feedback: str = "soft",
     samples: int = 1,
+    seeds: Mapping[str, Sequence[str]] | None = None,
     progress: bool = False,
+    share: bool = False,
 ) -> Scores:
     """Scores of a model's rollouts, or of several models' on the same clips; `judge` scores predictions of any origin.
 
@@ -58,14 +60,18 @@ def evaluate(
         reference: the clips whose training part gives the mean frame and the calibration; `file` when None.
         feedback: what it is fed after the context: `soft`, `threshold:0.5`, `sample` or `true`; see docs/scoring.md.
         samples: films that it predicts of each clip; with several, columns are of the best and of the mean.
+        seeds: name -> rows of models that differ in nothing but their seed, over which the mean is told as well.
         progress: show a bar on stderr.
+        share: share the clips with the processes that torchrun or srun started together, each of which must ask the
+            same of the same models; they wait for one another, and all return the scores of all clips.
 
     Raises:
-        ValueError: the file's frames are not what the model was built for; or see `judge_rows`.
+        ValueError: the file's frames are not what the model was built for, or `seeds` are not groups of rows, see
+            `judge`; or see `judge_rows`.
         TypeError: a path or another thing in the place of a model or of clips.
     """
     models = predictor.values() if isinstance(predictor, Mapping) else [predictor]
-    check_opened(file, models, ", or several in a dict; videopred.judging.judge scores functions")
+    check_opened(file, models, ", or several in a dict; videopred.judge scores functions")
     check_path.not_a_path("reference", reference, "be clips that are open", "open_dataset")
     known, fix = reference is None or hasattr(reference, "read_frames"), "open them with videopred.open_dataset(…)"
     check.require_kind(known, "reference", "be clips that are open", repr(reference), fix)
@@ -87,7 +93,9 @@ def evaluate(
         feedback=feedback,
         samples=samples,
     )
-    return evaluate_protocol(predictor, file, protocol, reference=reference, batch_size=batch_size, progress=progress)
+    groups = _groups(seeds, predictor if isinstance(predictor, Mapping) else {"model": predictor})
+    how = How(reference=reference, batch_size=batch_size, progress=progress, share=share)
+    return replace(evaluate_protocol(predictor, file, protocol, **how), seeds=groups)
 
 
 def _as_steps(means: Sequence[int]) -> tuple[int, ...]:
@@ -125,16 +133,24 @@ def judge(
 ) -> Scores:
     """Scores of any predictions, in the row *model*, or of several, each in a row of its name.
 
+    Whatever a prediction draws comes from a random stream of its own; torch's global one is left alone.
+
     Args:
         predict: makes the films to judge, from the context of a batch of clips on the device; or several of such. With
             feedback `true` it is asked for one frame at a time, after each of the true ones; with any other, what it
             feeds back is its own matter, and the scores say so.
         seeds: name -> rows of models that differ in nothing but their seed, over which the mean is told as well.
-        file, protocol, how: see `judge_rows`; the device is a name as for `pick_device`.
+        file: holds the clips to predict.
+        protocol: what is asked.
+        how: any of device (a name as for `pick_device`; the CPU unless said), batch_size (32), progress (a bar on
+            stderr), reference (the clips whose training part gives the mean frame and the calibration; `file` unless
+            said), notes (texts that readers of the scores should know) and share (see `evaluate`).
 
     Raises:
         ValueError: `seeds` name a row that no model has or that is in two groups, or fewer than two, or are called as a
-            row is; a feedback that only models know; or see `judge_rows`.
+            row is; a feedback that only models know; an unknown metric or part; more clips than there are; context and
+            horizon longer than the clips; a reference without a train part or of other frames; a name that a trivial
+            baseline has; or a prediction of another shape.
         TypeError: a path in the place of clips, something that cannot be called in that of a function, or no protocol.
     """
     check_opened(file)
@@ -152,9 +168,7 @@ def judge(
         of_models = "score it with videopred.evaluate(model, clips)"
         check.require_kind(not isinstance(model, Predictor), f"predict of {name}", must, "a model", of_models)
         check.require_kind(callable(model), f"predict of {name}", must, repr(model), fix)
-    fix = 'write {"mine, 2 seeds": ("a", "b")}'
-    check.require_kind(isinstance(seeds or {}, Mapping), "seeds", "be a dict of rows by group", repr(seeds), fix)
-    _check_seeds(seeds or {}, models)
+    groups = _groups(seeds, models)
 
     def checked(name: str, model: Predict) -> PredictBatch:
         def predict_batch(batch: Batch, _: int) -> Tensor:
@@ -168,11 +182,14 @@ def judge(
         return predict_batch
 
     scores = judge_rows({name: checked(name, model) for name, model in models.items()}, file, protocol, **how)
-    return replace(scores, seeds={name: tuple(rows) for name, rows in (seeds or {}).items()})
+    return replace(scores, seeds=groups)
 
 
-def _check_seeds(seeds: Mapping[str, Sequence[str]], models: Iterable[str]) -> None:
-    """Refuse groups that are called as a row is, or do not name two or more of the models, each in a single group."""
+def _groups(seeds: Mapping[str, Sequence[str]] | None, models: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The rows of each group; refused are groups that are called as a row is, or do not name two or more of the models,
+    each in a single group."""
+    seeds, fix = {} if seeds is None else seeds, 'write {"mine, 2 seeds": ("a", "b")}'
+    check.require_kind(isinstance(seeds, Mapping), "seeds", "be a dict of rows by group", repr(seeds), fix)
     group_of: dict[str, str] = {}
     for name, rows in seeds.items():
         argument = f"seeds {name}"
@@ -186,3 +203,4 @@ def _check_seeds(seeds: Mapping[str, Sequence[str]], models: Iterable[str]) -> N
             other = group_of.setdefault(row, name)
             must, got = "name rows of no other group", f"{row}, which is in {other}"
             check.require(other == name, argument, must, got, "leave it out of one")
+    return {name: tuple(rows) for name, rows in seeds.items()}

@@ -1,6 +1,7 @@
 """The loop over a file's clips in which every row is scored, batch by batch."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -41,6 +42,9 @@ class How(TypedDict, total=False):
     """Show a bar on stderr."""
     notes: Sequence[str]
     """What else a reader of the scores should know."""
+    share: bool
+    """Share the batches with the processes that torchrun or srun started together; all return the scores of all clips.
+    Each must ask the same of the same models, as they wait for one another. False unless said."""
 
 
 class HowAndWhere(How, total=False):
@@ -61,7 +65,6 @@ def judge_rows(
 
     Clips pass in batches: memory grows with their number by a few numbers per frame, and the scores do not depend on
     the batch size. Whatever a prediction draws comes from a random stream of its own; torch's global one is left alone.
-    Under torchrun each process takes its share of the batches, and all return the scores of all clips.
 
     Args:
         predictions: name of a row -> what makes its films.
@@ -87,7 +90,8 @@ def judge_rows(
     taken = ", ".join(name for name in predictions if name in baselines)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     tally, varied = Tally(_metrics(protocol), protocol.samples), set[str]()
-    with sharing() as share, torch.random.fork_rng(seeded_devices(device)):
+    together = sharing() if how.get("share", False) else nullcontext(Share())
+    with together as share, torch.random.fork_rng(seeded_devices(device)):
         progress = how.get("progress", False) and share.writes
         statistics = None if reference is None else _statistics(reference, protocol, batch_size, share, progress)
         starts = share.of(range(0, clips, batch_size))

@@ -54,7 +54,7 @@ ROWS: dict[str, Drawing] = {
         needs=("an intervention",),
     ),
     "boxes": Drawing(
-        "Boxes of the true objects on the prediction.",
+        "Boxes of the true objects on the prediction, as far as they are seen.",
         "videopred.rendering.film_rows:boxes",
         needs=("masks of objects",),
     ),
