@@ -16,6 +16,7 @@ from videopred.amounts import counted, number_told, shapes_told
 from videopred.files import write_arrays
 from videopred.models.arguments import how_to_make_a_film
 from videopred.models.core import Trace
+from videopred.models.interventions import Intervened
 from videopred.models.predictor import Prediction, Predictor, check_model, check_suits_weights
 from videopred.models.rnem import folded_once
 
@@ -100,7 +101,8 @@ def roll_out(
 
     Raises:
         ValueError: no frame of context, no horizon, an unknown feedback, films of another shape or on another device,
-            numbers outside [0, 1], or not one generator for each clip.
+            numbers outside [0, 1], not one generator for each clip, or another context than the model's intervention
+            was made for.
         TypeError: no model; a context that is no tensor, or of another precision than the model; `chance` without
             generators.
     """
@@ -109,6 +111,7 @@ def roll_out(
     rolls = feedback not in ("true", "elsewhere")
     check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     _check_film("context", context, predictor, 1)
+    _check_intervention(predictor, context.shape[1])
     if chance is None:
         chance = [torch.Generator().manual_seed(clip) for clip in range(len(context))]
     _check_chance(chance, len(context))
@@ -145,11 +148,20 @@ def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> N
     kind, fix = type(film).__name__, how_to_make_a_film(film)
     check.require_kind(isinstance(film, Tensor), name, "be a tensor", kind, fix)
     must, whole = f"be (B, T, C, H, W) with T at least {frames}", film.dim() == 5 and film.shape[1] >= frames
-    check.require(whole, name, must, tuple(film.shape), f"give at least {counted(frames, 'frame')}")
+    lacking = "add the axis of clips by film[None]" if film.dim() == 4 else f"give at least {counted(frames, 'frame')}"
+    check.require(whole, name, must, tuple(film.shape), lacking)
     check_suits_weights(name, film, predictor)
     low, high = (end.item() for end in film.aminmax()) if film.numel() else (0.0, 0.0)
     got = "NaN among them" if isnan(low) else f"{number_told(low)} to {number_told(high)}"
     check.require(0 <= low <= high <= 1, name, "hold numbers in [0, 1]", got, fix)
+
+
+def _check_intervention(predictor: Predictor, frames: int) -> None:
+    """Refuse a context other than the one after which an intervention was told to begin."""
+    core = getattr(predictor, "core", None)  # whatever rolls out like a model may have none
+    if isinstance(core, Intervened):
+        must = f"have as many frames as `intervene` was told, {core.context}"
+        check.require(frames == core.context, "context", must, frames, "give both the same")
 
 
 def _check_chance(chance: Any, clips: int) -> None:

@@ -128,6 +128,6 @@ def test_what_is_no_function_or_no_protocol_is_named(file, predict, protocol, me
 
 @pytest.mark.parametrize("more", [{"samples": 5}, {"bathc_size": 3}, {"metrics": ("f1",)}])
 def test_what_only_a_protocol_can_ask_for_is_not_passed_over(file, more):
-    message = rf"how must be of batch_size, device, notes, progress, reference, share, got {next(iter(more))}; say in the prot"
+    message = rf"^how must be of batch_size, device, notes, progress, reference, share, got {next(iter(more))}; say in"
     with pytest.raises(TypeError, match=message):
         judge(grey, file, Protocol(context=3, horizon=5), **more)

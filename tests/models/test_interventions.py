@@ -222,6 +222,15 @@ def test_a_schema_is_used_by_every_file_and_one_chosen_anyway_changes_nothing():
     assert torch.equal(trace["schema_weights"], torch.nn.functional.one_hot(trace["schema"], 2).float())
 
 
+def test_a_context_other_than_that_of_the_intervention_is_refused():
+    """Else it would begin before the rollout, or after its first frames."""
+    changed = intervene(model("rims"), Intervention(without=(1,), from_step=2), CONTEXT)
+    assert roll_out(changed, film(), HORIZON).prediction.shape[1] == HORIZON
+    message = rf"^context must have as many frames as `intervene` was told, {CONTEXT}, got {CONTEXT - 1}; give both"
+    with pytest.raises(ValueError, match=message):
+        roll_out(changed, film()[:, 1:], HORIZON)
+
+
 def test_a_core_with_schemata_that_cannot_be_told_which_to_use_says_what_is_lacking():
     predictor = model("rims")
     predictor.core.schema_count = 2

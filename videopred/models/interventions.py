@@ -91,6 +91,11 @@ class Intervened(Core):
         """The numbers of the modules in each part of a state."""
         _check(core, intervention, self._layers)
 
+    @property
+    def context(self) -> int:
+        """The frames of context after which the intervention begins at its step."""
+        return self.first - self.intervention.from_step + 2
+
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Counted:
         """The core's, before its first step."""
         device = next(self.core.parameters()).device
