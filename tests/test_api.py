@@ -25,6 +25,7 @@ from videopred.settings import Settings
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text()
 CALLS = [name for name in videopred.__all__ if callable(getattr(videopred, name))]
+SETTINGS = [name for name in CALLS if isinstance(getattr(videopred, name), type(Settings))]
 
 
 def written(name: str) -> str:
@@ -77,6 +78,36 @@ def test_its_programs_satisfy_a_type_checker(tmp_path):
     assert done.stdout.startswith("Success"), done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_help_says_what_each_setting_means(name):
+    told = inspect.getdoc(getattr(videopred, name))
+    for setting, field in getattr(videopred, name).model_fields.items():
+        assert f"\n    {setting}: {field.description}" in told
+
+
+def test_the_settings_of_each_part_of_a_model_are_made_by_name():
+    codec = videopred.codec_config("rnem", embedding=7)
+    decoder = videopred.decoder_config("files")
+    model = videopred.PredictorConfig(core=videopred.core_config("scoff"), codec=codec, decoder=decoder)
+    assert (model.codec.kind, model.codec.embedding, model.decoder.kind) == ("rnem", 7, "files")
+    with pytest.raises(
+        ValueError, match=r"^--codec must be one of rnem, mila, MODULE:CLASS, got rnm; did you mean rnem"
+    ):
+        videopred.codec_config("rnm")
+    with pytest.raises(
+        ValueError, match=r"^--decoder must be one of shared, files, masks, MODULE:CLASS, got mask; did"
+    ):
+        videopred.decoder_config("mask")
+    with pytest.raises(
+        TypeError, match=r"^codec must be a name, got 3; give one of rnem, mila, or MODULE:CLASS for you"
+    ):
+        videopred.codec_config(3)
+    with pytest.raises(ValueError, match=r"^decoder nowhere:Nothing must be importable, got"):
+        videopred.decoder_config("nowhere:Nothing")
+    with pytest.raises(TypeError, match=r"^core must be a name, got None; give one of gru, lstm, "):
+        videopred.core_config(None)
+
+
 def test_whoever_types_a_name_is_offered_what_is_there():
     offered = set(dir(videopred))
     assert {*videopred.__all__, "__version__", "datasets"} <= offered
@@ -95,6 +126,8 @@ def test_what_holds_films_and_scores_is_shown_in_a_line(clips):
     scores = videopred.evaluate(model, clips, context=3, horizon=5, metrics=("mse", "mae"), first=2)
     told = f"{', '.join(scores.measurements)} by mse, mae: 3 + 5 frames of 2 clips of {clips.path}"
     assert repr(scores) == f"<Scores of {told}>"
+    compared = videopred.compare({"a": scores, "b": scores}, relative_to="b")
+    assert repr(compared) == f"<Comparison of {', '.join(compared.rows)} with b by mse, mae>"
     told = repr(clips.clip("test", 0))
     assert told.startswith("<Clip: frames (")
     for name, (count, *_) in {"objects/mass": (2,), "events": film.shape[1:]}.items():

@@ -122,3 +122,19 @@ def test_a_text_that_is_no_number_is_said_without_the_parser():
     with pytest.raises(ValidationError) as caught:
         Inner(size="many")
     assert explain(caught.value) == "size must be a valid integer, got 'many'; see --help"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"must_be_given": 1, "sizes": 5}, "--sizes must be a list, got 5; write [5]"),
+        (
+            {"must_be_given": print},
+            "--must-be-given must be a valid integer, got <built-in function print>; give its address, as MODULE:NAME",
+        ),
+    ],
+)
+def test_what_a_program_gives_instead_is_told_how_to_be_written(values, said):
+    with pytest.raises(ValidationError) as caught:
+        Outer(**values)
+    assert explain(caught.value, "--") == said

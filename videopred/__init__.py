@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from videopred.judging.drawing import render as render
     from videopred.models import CORES as CORES
     from videopred.models import build as build
+    from videopred.models import codec_config as codec_config
     from videopred.models import core_config as core_config
+    from videopred.models import decoder_config as decoder_config
     from videopred.models.intervention_settings import Intervention as Intervention
     from videopred.models.interventions import intervene as intervene
     from videopred.models.layer import Layer as Layer
@@ -69,7 +71,9 @@ _HOMES = {
     "WatchConfig": "videopred.settings",
     "build": "videopred.models",
     "compare": "videopred.eval.comparison",
+    "codec_config": "videopred.models",
     "core_config": "videopred.models",
+    "decoder_config": "videopred.models",
     "evaluate": "videopred.judging",
     "find_recipe": "videopred.datasets",
     "from_left_to_right": "videopred.eval.probe",

@@ -57,7 +57,12 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
     must = re.sub(r"( after validation, not \d+|, unable to parse .*)$", "", must)
     must = {"be a valid tuple": "be a list", "be a valid dictionary": "be an object or a dict"}.get(must, must)
     shown = "nothing" if kind == "too_short" and not got else repr(got)
-    return check.complaint(name, must, shown, "choose one that is" if must.startswith(_BOUNDS) else "see --help")
+    fix = "choose one that is" if must.startswith(_BOUNDS) else "see --help"
+    if must == "be a list":
+        fix = f"write [{shown}]"
+    elif callable(got):
+        fix = "give its address, as MODULE:NAME"
+    return check.complaint(name, must, shown, fix)
 
 
 def _as_flag(setting: str) -> str:

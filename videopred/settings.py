@@ -96,6 +96,10 @@ class Settings(BaseModel):
                 cls.__annotations__[name] = Annotated[bool, arg(help_behavior_hint=_switch_hint)]
             elif name in cls.model_fields and cls.model_fields[name].default in (None, ()):
                 cls.__annotations__[name] = Annotated[kind, NO_DEFAULT_SHOWN]
+        told = [f"{name}: {field.description}" for name, field in cls.model_fields.items() if field.description]
+        if cls.__doc__ and told:  # which help() and notebooks show
+            lines = "\n".join(f"        {line}" for line in told)
+            cls.__doc__ = f"{cls.__doc__.rstrip()}\n\n    Attributes:\n{lines}\n    "
 
     def __init__(self, **values: Any) -> None:
         """Settings from their values by name; what is wrong raises a ValueError in one line."""

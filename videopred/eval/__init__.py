@@ -92,8 +92,9 @@ def find_metric(
         table: METRICS or OBJECT_METRICS, where it must be one of these; both when None.
 
     Raises:
-        ValueError: there is no metric of that name; see `own_metric`.
+        ValueError: there is no metric of that name; see `own_metric`. TypeError: that is no name.
     """
+    check.require_kind(isinstance(name, str), argument, "be a name", repr(name), "give one, such as mse")
     if ":" in name:
         from videopred.eval.own import own_metric
 

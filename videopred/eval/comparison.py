@@ -71,6 +71,10 @@ class Comparison:
         check.require(not taken, flag, "have other names than the trivial baselines", ", ".join(taken), fix)
         check.one_of("--relative-to", self.relative_to, self.rows)
 
+    def __repr__(self) -> str:
+        metrics = ", ".join(self.first.metrics)
+        return f"<{type(self).__name__} of {', '.join(self.rows)} with {self.relative_to} by {metrics}>"
+
     @property
     def first(self) -> Scores:
         """The first table whose feedback is known, if there is one, which says what was asked of all."""

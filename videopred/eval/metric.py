@@ -268,7 +268,7 @@ def check_axes(name: str, film: Tensor) -> None:
     """Refuse what is no tensor of floating point (TypeError), has not the five axes, or holds nothing (ValueError)."""
     _check_tensor(name, film)
     if not film.is_floating_point():
-        fix = "convert stored frames with videopred.frames.to_film"
+        fix = "convert stored frames with videopred.to_film"
         raise TypeError(complaint(name, "be floating point in [0, 1]", film.dtype, fix))
     axes = "have the axes (clips, frames, channels, height, width)"
     require(film.dim() == 5, name, axes, f"shape {tuple(film.shape)}", "add the missing axes")

@@ -1,18 +1,18 @@
 """Models: the tables of cores, codecs and decoders, and the predictor that puts them together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from videopred import check
 from videopred.addresses import find
 from videopred.models import codec_settings, modular_settings, rival_settings, scoff_settings
-from videopred.models.codec_settings import OwnCodecConfig, OwnDecoderConfig
+from videopred.models.codec_settings import CodecConfig, DecoderConfig, OwnCodecConfig, OwnDecoderConfig
 from videopred.models.core_settings import CoreSettings
 from videopred.models.own import settings_of
 from videopred.models.own_settings import OwnPart
 from videopred.models.presets import PRESETS
-from videopred.models.settings import CoreConfig, OwnConfig, PredictorConfig
+from videopred.models.settings import OWN_PARTS, CoreConfig, OwnConfig, PredictorConfig
 from videopred.settings import Settings
 
 if TYPE_CHECKING:
@@ -64,18 +64,54 @@ def core_config(name: str, **changes: Any) -> CoreConfig:
         ValueError: no core has that name, or it does not have such a setting, or that one changes nothing beside
             others. TypeError: that is no name. Of a core of one's own, see `videopred.models.own.settings_of`.
     """
-    fix = f"give one of {', '.join(CORES)}, or MODULE:CLASS for your own"
-    check.require_kind(isinstance(name, str), "core", "be a name", repr(name), fix)
+    if isinstance(name, str) and name in PRESETS:
+        config: Settings = PRESETS[name].core.changed(**changes)
+        config.check_used(changes)
+    else:
+        config = _part_config("core", CORES, name, changes, PRESETS)
+    return cast(CoreConfig, config)
+
+
+def codec_config(name: str, **changes: Any) -> CodecConfig:
+    """The settings of an encoder and what belongs to it, for `PredictorConfig.codec`.
+
+    Args:
+        name: one of CODECS, or MODULE:CLASS for a codec of one's own.
+        changes: values that differ from its defaults.
+
+    Raises:
+        ValueError, TypeError: as `core_config`.
+    """
+    return cast(CodecConfig, _part_config("codec", CODECS, name, changes))
+
+
+def decoder_config(name: str, **changes: Any) -> DecoderConfig:
+    """The settings of a decoder, for `PredictorConfig.decoder`.
+
+    Args:
+        name: one of DECODERS, or MODULE:CLASS for a decoder of one's own.
+        changes: values that differ from its defaults.
+
+    Raises:
+        ValueError, TypeError: as `core_config`.
+    """
+    return cast(DecoderConfig, _part_config("decoder", DECODERS, name, changes))
+
+
+def _part_config(
+    part: str, table: Mapping[str, Any], name: str, changes: dict[str, Any], others: Iterable[str] = ()
+) -> Settings:
+    """The settings of a part of a model by its name in a table, or of one's own; there are others by name, too."""
+    fix = f"give one of {', '.join(table)}, or MODULE:CLASS for your own"
+    check.require_kind(isinstance(name, str), part, "be a name", repr(name), fix)
     if ":" in name:
-        own = OwnConfig(source=name, settings=changes)
+        own = OWN_PARTS[part](source=name, settings=changes)
         settings_of(own)  # a class says itself what can be set
         return own
-    if name in PRESETS:
-        config = PRESETS[name].core.changed(**changes)
-    else:
-        config = CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0](**changes)
+    kind, _ = table[check.one_of(f"--{part}", name, [*table, *others, "MODULE:CLASS"])]
+    config: Settings = kind(**changes)
     config.check_used(changes)
-    return cast(CoreConfig, config)
+    return config
 
 
 def name_of_part(config: Settings) -> str:
