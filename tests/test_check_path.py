@@ -95,6 +95,30 @@ def test_of_runs_from_several_seeds_one_must_be_named(tmp_path):
             check_path.run_folder(tmp_path)
 
 
+def test_a_folder_of_runs_is_told_which_there_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for count, held in enumerate(("m/a", "m/a m/b", "m/a m/b m/c", "m/a m/b m/c and others")):
+        run = Path("m") / "abcd"[count]
+        run.mkdir(parents=True)
+        (run / "settings.json").touch()
+        message = f"^RUN must be a run folder with .*, got m, which holds {held}; give one, or several"
+        with pytest.raises(FileNotFoundError, match=message):
+            check_path.run_folder(Path("m"))
+
+
+def test_a_link_to_a_place_that_is_not_there_is_refused(tmp_path):
+    """As to a disk that is not mounted: else the files would go elsewhere, and vanish behind it."""
+    link, place = tmp_path / "link", tmp_path / "disk" / "run"
+    link.symlink_to(place)
+    message = (
+        rf"^--out must lead into a folder that is there, got {link}, a link to {place}; make {place.parent}, or cho"
+    )
+    with pytest.raises(FileNotFoundError, match=message):
+        check_path.absent("--out", link, overwrite=False)
+    place.parent.mkdir()
+    assert check_path.absent("--out", link, overwrite=False) == link
+
+
 def test_a_checkpoint_is_made_one_file_by_a_command_that_can_be_pasted(tmp_path):
     checkpoint = tmp_path / "my run" / "checkpoints" / "best.ckpt"
     checkpoint.parent.mkdir(parents=True)

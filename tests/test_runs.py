@@ -379,10 +379,11 @@ def test_settings_by_which_runs_differ_stand_beside_what_came_of_them(tmp_path, 
         "run       updates  validation",
         "models/a        2      260.75",
         "models/b       30      260.75",
+        "models/damaged is damaged: no run.json in it",
     ]
     write_json(Path("models/b/settings.json"), settings)
     for words, told in (
-        ("models", "all runs have the same settings\n"),
+        ("models", "all runs have the same settings\nmodels/damaged is damaged: no run.json in it\n"),
         ("models/a", "there are fewer than two sound runs\n"),
     ):
         assert run(f"runs {words} --settings") == 0

@@ -21,7 +21,20 @@ def main() -> None:
             raise
         print(f"videopred: libraries must be installed, got {error}; run `pip install .` in the clone", file=sys.stderr)
         sys.exit(1)
-    cli.main()
+    try:
+        cli.main()
+    finally:
+        _hear_no_more()
+
+
+def _hear_no_more() -> None:
+    """Leave the exit status as it is, whatever a batch system sends while Python ends; Ctrl-C ends that at once."""
+    import signal
+
+    from videopred.systems import stop_signals
+
+    for number in stop_signals():
+        signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

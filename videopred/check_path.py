@@ -113,6 +113,9 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
     # A link stays, and leads to what is written; `resolve` raises where it leads to itself.
     place = Path(os.path.realpath(path)) if path.is_symlink() else path.absolute()
+    if path.is_symlink() and not place.parent.is_dir():  # as of a disk that is not there now
+        got, fix = f"{path}, a link to {place}", f"make {place.parent}, or choose another place"
+        raise FileNotFoundError(complaint(argument, "lead into a folder that is there", got, fix))
     above = next((parent for parent in place.parents if os.path.exists(parent)), None)
     if above is None or not (above.is_dir() and os.access(above, os.W_OK)):
         lacks = (
@@ -166,6 +169,9 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
     fix = "give a folder that `videopred train` wrote, as `videopred runs` lists them, or a file of `videopred export`"
     if waits := waiting_run(run):
         raise FileNotFoundError(complaint(argument, must, run, waits))
+    if runs := [str(one.parent) for one in sorted(run.glob(f"*/{SETTINGS}"))]:
+        held = f"{run}, which holds {' '.join(runs[:3])}{' and others' if len(runs) > 3 else ''}"
+        raise FileNotFoundError(complaint(argument, must, held, "give one, or several one after the other"))
     if not run.exists():
         raise not_found_error(argument, must, run, fix, nearest_run(run))
     if run.suffix == ".ckpt" and (inside := run.resolve().parent).name == "checkpoints":

@@ -127,13 +127,17 @@ def table(runs: list[Run]) -> str:
 
 
 def settings_table(runs: list[Run]) -> str:
-    """Plain text for a terminal: the settings by which runs differ, and their lowest validation losses."""
+    """Plain text for a terminal: the settings by which runs differ, their lowest validation losses, and what is wrong
+    with the runs whose settings are not known."""
     sound = [run for run in runs if run.settings]
+    unsound = [f"{run.path} is {run.state}: {run.problem}" for run in runs if not run.settings]
     found = differing({run.path: run.settings for run in sound})
     if not found:
-        return "all runs have the same settings" if len(sound) > 1 else "there are fewer than two sound runs"
+        told = "all runs have the same settings" if len(sound) > 1 else "there are fewer than two sound runs"
+        return "\n".join([told, *unsound])
     paths, validation = [run.path for run in sound], [_loss(run.validation) for run in sound]
-    return aligned_lines([("run", *found, "validation"), *zip(paths, *found.values(), validation, strict=True)])
+    lines = [("run", *found, "validation"), *zip(paths, *found.values(), validation, strict=True)]
+    return "\n".join([aligned_lines(lines), *unsound])
 
 
 def _loss(loss: float | None) -> str:

@@ -69,6 +69,20 @@ def test_a_signal_that_comes_too_late_is_told_to_what_comes_after(data, tmp_path
             stop_if_lost()
 
 
+def test_a_signal_after_the_last_update_leaves_a_finished_run(data, tmp_path, monkeypatch):
+    """Lightning has let go of signals by then, and loggers may take their time to close."""
+    said = course.say
+
+    def signalled(told: str) -> None:
+        if told.startswith("finished"):
+            signal.raise_signal(signal.SIGTERM)
+        said(told)
+
+    monkeypatch.setattr(course, "say", signalled)
+    run = train(data, tiny_model("gru"), tiny_training(updates=1), out=tmp_path / "run", device="cpu")
+    assert json.loads((run / "run.json").read_text())["state"] == "finished"
+
+
 def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, monkeypatch):
     begun = interrupting(monkeypatch, at=2)
     handler = signal.getsignal(signal.SIGINT)

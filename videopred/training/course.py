@@ -165,7 +165,10 @@ class Course:
                 compile_predictor(self.learner.predictor, config.compute.compile, self.device.type)
             batches = Batches(clips, config, self.device)
             try:
-                self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
+                try:
+                    self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
+                finally:
+                    keep.signs.held.listen()  # Lightning has put back what was there before
             except (OSError, ValueError) as error:
                 if told := _told_by_loader(error):
                     raise type(error)(told) from error
