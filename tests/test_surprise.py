@@ -92,6 +92,24 @@ def test_a_scorer_of_single_frames_is_wrong_exactly_half_of_the_time(films, scor
         assert all(row.ties == row.scenes for row in rows)
 
 
+def test_a_scorer_of_ones_own_has_surprise_of_its_own(films):
+    scores = judge_scorer(constant, films, PlausibilityConfig(surprise="mse"))
+    assert scores.settings["surprise"] == "own"
+    assert "surprise own, burn-in 1" in scores.title
+
+
+@pytest.mark.parametrize("aggregates", [("mean",), ("max", "mean")])
+def test_a_table_says_that_max_is_not_sound_where_it_is_shown(films, aggregates):
+    table = judge_scorer(hashed, films, PlausibilityConfig(aggregates=aggregates)).table()
+    assert ("max is low also for who counts bright pixels" in table) == ("max" in aggregates)
+
+
+def test_films_that_are_no_scenes_are_told_how_to_be_opened():
+    fix = r"open them with videopred\.surprise\.open_scenes\(DATA, config, \(height, width\)\)$"
+    with pytest.raises(TypeError, match=rf"^films must be scenes of four, got 'films\.h5'; {fix}"):
+        judge_scorer(constant, "films.h5", PlausibilityConfig())
+
+
 def test_a_scorer_may_give_bfloat16(films):
     found = judge_scorer(lambda film: hashed(film).bfloat16(), films, PlausibilityConfig(aggregates=("mean",)))
     same = judge_scorer(lambda film: hashed(film).bfloat16().double(), films, PlausibilityConfig(aggregates=("mean",)))

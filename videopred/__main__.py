@@ -24,17 +24,7 @@ def main() -> None:
     try:
         cli.main()
     finally:
-        _hear_no_more()
-
-
-def _hear_no_more() -> None:
-    """Leave the exit status as it is, whatever a batch system sends while Python ends; Ctrl-C ends that at once."""
-    import signal
-
-    from videopred.systems import stop_signals
-
-    for number in stop_signals():
-        signal.signal(number, signal.SIG_IGN)
+        cli.hear_no_more()
 
 
 if __name__ == "__main__":

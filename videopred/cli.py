@@ -9,6 +9,7 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -111,6 +112,12 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         usage = isinstance(told, ValueError | TypeError)
         _end(said, 2 if usage and not isinstance(told, check.FailedError | UnicodeEncodeError) else 1)
     _exit(0)
+
+
+def hear_no_more() -> None:
+    """Have the exit status stay as it is, whatever a batch system sends while Python ends; Ctrl-C ends that at once."""
+    for number in systems.stop_signals():
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _end_interrupted(said: str = "") -> NoReturn:

@@ -84,10 +84,10 @@ def plausibility(
     """
     config = PlausibilityConfig() if config is None else config
     check.require_instance("config", config, PlausibilityConfig)
-    stamp, asked, name = None, {}, "the model"
+    stamp, asked, name = None, dict[str, str](surprise=config.surprise), "the model"
     if isinstance(run, str | Path):
         name = str(named_path(Path(run)))
-        asked = {"run": name}
+        asked["run"] = name
         stamp = run_stamp(Path(run))  # before its weights, as it may go on
         run = load_run(Path(run), device)
     fix = "give its folder, or what videopred.load_run returns"
@@ -110,7 +110,16 @@ def check_runs(runs: Sequence[Path], data: Path, config: PlausibilityConfig) -> 
 
 
 def open_scenes(data: Path | str, config: PlausibilityConfig, size: tuple[int, int] = (64, 64)) -> Quadruplets:
-    """The scenes that a config asks for; pictures of folders are brought to `size` (height, width)."""
+    """The scenes that a config asks for.
+
+    Args:
+        data: data file, or folder of IntPhys.
+        config: says which part, films and frames.
+        size: (height, width) that the pictures of a folder are brought to.
+
+    Raises:
+        FileNotFoundError, ValueError: see `open_quadruplets`.
+    """
     height, width = size
     return open_quadruplets(
         data, part=config.part, height=height, width=width, every=config.every, film_names=config.film_names
@@ -143,17 +152,20 @@ def judge_scorer(
     """How plausible any scorer finds films. Scenes pass in batches: memory does not grow with their pictures.
 
     Args:
-        score: gives the surprise of films.
-        films: scenes of four.
-        config: what is asked.
+        score: gives the surprise (B, T - 1) at each frame but the first of films (B, T, C, H, W) in [0, 1]; larger is
+            less plausible.
+        films: scenes of four, see `open_scenes`.
+        config: what is asked; what `surprise` says is the scorer's own matter.
         asked: what the scores say of the scorer.
         progress: show a bar on stderr.
 
     Raises:
         ValueError: a scene has not two possible films; the burn-in is too long; `score` gives other shapes, or what is
             no finite number; or see `aggregate`.
-        TypeError: settings of another kind, or `score` gives no tensor.
+        TypeError: films that are not opened as scenes, settings of another kind, or `score` gives no tensor.
     """
+    fix = "open them with videopred.surprise.open_scenes(DATA, config, (height, width))"
+    check.require_kind(hasattr(films, "possible"), "films", "be scenes of four", repr(films), fix)
     check.require_instance("config", config, PlausibilityConfig)
     scenes = Scenes(films.names, films.possible, films.conditions)
     frames, count = films.frames, len(scenes.names)
@@ -174,7 +186,7 @@ def judge_scorer(
     plausible: dict[str, Plausible] = {
         name: aggregate(name, surprise, differs, scenes.possible) for name in config.aggregates
     }
-    settings = {"data": str(films.path), **(asked or {}), "part": films.part, "surprise": config.surprise}
+    settings = {"data": str(films.path), "part": films.part, "surprise": "own", **(asked or {})}
     settings |= {"burn_in": config.burn_in, "every": films.every}
     settings["pixels"] = {f"{shown.shape[-3]} x {shown.shape[-2]}": pixels.hexdigest()}
     return _scored(scenes, plausible, config, settings, surprise, differs)

@@ -217,15 +217,29 @@ def test_answers_that_are_refused(tmp_path, lines, message):
     [
         (
             "film,surprise\na,1\n",
-            "films.csv must begin with a head line that has film and plausibility, got film",
+            "films.csv must begin with a head line that has film and plausibility, got 'film,surprise'; add",
         ),
-        ("", "films.csv must begin with a head line that has film and plausibility, got nothing; add it; larger"),
+        ("", "films.csv must begin with a head line that has film and plausibility, got 'nothing'; add it; larger"),
         ("film,plausibility\nO1/0001_occluded_static_nobj1/1,inf\n", "line 2 must have a finite number as plausibil"),
         (
             "film,plausibility\nO1/0001_occluded_static_nobj1/1,-1.7e308\n",
             "line 2 must have a plausibility from -1e300 to 1e300, got '-1.7e308'; give the least",
         ),
         ("film,plausibility\nO1/0001_occluded_static_nobj1/1\n", "line 2 must have a finite number as plausibility, g"),
+        (
+            "film,plausibility\nO1/0001_occluded_static_nobj1/1,0,4802\n",
+            "line 2, must have 2 values, as the head line has, got also 4802; write decimals with a point$",
+        ),
+        (
+            "film;plausibility\na;1\n",
+            "that has film and plausibility, got 'film;plausibility'; separate columns by com",
+        ),
+        ("film\tplausibility\na\t1\n", r"got 'film\\tplausibility'; separate columns by commas$"),
+        ("Film, Plausibility\na,1\n", "got 'Film, Plausibility'; write them so, in small letters and without spaces$"),
+        (
+            "film,plausibility,plausibility\na,1,2\n",
+            "the head line of .*/films.csv must name each once, got plausibility",
+        ),
     ],
 )
 def test_tables_that_are_refused(tmp_path, text, message):

@@ -122,6 +122,8 @@ def test_small_surprises_have_short_labels(place):
     numbers = [re.findall(r"[\d.]+", label.get_text())[0] for label in axes.get_yticklabels()]
     assert max(map(len, numbers)) <= 4
     assert axes.yaxis.get_offset_text().get_text()
+    assert not axes.yaxis.get_offset_text().get_visible()
+    assert axes.get_ylabel() == f"surprise {axes.yaxis.get_offset_text().get_text()}"
 
 
 def test_a_gif_shows_the_films_and_growing_curves(place):

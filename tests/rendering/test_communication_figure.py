@@ -62,6 +62,20 @@ def test_a_cell_has_the_mean_of_its_pair_and_the_top_layer_is_above(context, spa
         np.testing.assert_allclose(plot.images[0].get_array(), mixed, atol=0.5)
 
 
+def test_where_modules_share_attention_with_the_input_it_is_the_last_column():
+    """As in RMC; a core whose modules read and hear by themselves has no such column."""
+    shares = np.random.default_rng(3).dirichlet(np.ones(4), (FRAMES, 2, 3))  # T, heads, K, K + 1
+    there = view(trace={"comm_attention": shares[..., :3], "input_attention": shares[..., 3:]})
+    (found,) = measure([there], slice(CONTEXT, None))
+    np.testing.assert_allclose(found, shares[CONTEXT:].mean((0, 1)))
+    plot = communication([there]).axes[1]
+    assert [label.get_text() for label in plot.get_xticklabels()] == ["0", "1", "2", "input"]
+    assert [label.get_text() for label in plot.get_yticklabels()] == ["0", "1", "2"]
+    apart = view(trace={"comm_attention": shares[..., :3], "input_attention": shares[..., :3]})
+    (found,) = measure([apart], slice(CONTEXT, None))
+    np.testing.assert_allclose(found, shares[CONTEXT:, ..., :3].mean((0, 1)))
+
+
 def test_a_module_that_never_hears_has_dashes():
     active = np.ones((FRAMES, 3))
     active[:, 1] = 0

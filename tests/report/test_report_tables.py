@@ -165,14 +165,26 @@ def test_errors_of_plausibility_are_told_of_all_scenes_and_of_one_kind():
         absolute = {"value": None, "low": 0.375, "high": None}
         return {"where": where, "scenes": scenes, "relative": relative, "absolute": absolute}
 
-    judged = {"errors": {"max": [error(9), error(4, block="O1"), error(2, block="O1", objects="1 object")]}}
+    judged = {
+        "errors": {
+            "max": [
+                error(9),
+                error(4, block="O1"),
+                error(2, block="O1", objects="1 object"),
+                error(3, block="O1", occlusion="occluded"),
+            ]
+        }
+    }
     table = plausibility_table(judged)
     assert table is not None
     assert table.heads == ["scenes", "relative ↓", "absolute ↓"]
     assert [(row.name, [cell.text for cell in row.cells], row.faint) for row in table.rows] == [
         ("max, all scenes", ["9", "0.250 (0.125 to 0.500)", "–"], False),
         ("max, block O1", ["4", "0.250 (0.125 to 0.500)", "–"], True),
+        ("max, block O1, occlusion occluded", ["3", "0.250 (0.125 to 0.500)", "–"], True),
     ]
     beside = plausibility_beside({run: judged | {"settings": {"burn_in": 3}} for run in ("rims", "gru")})
     assert beside is not None
-    assert [(row.name, row.faint) for row in beside.rows] == [("max, all scenes", False), ("max, block O1", True)]
+    assert [(row.name, row.faint) for row in beside.rows] == [
+        ("max, all scenes", False), ("max, block O1", True), ("max, block O1, occlusion occluded", True),
+    ]  # fmt: skip

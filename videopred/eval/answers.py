@@ -193,8 +193,17 @@ def _table(path: Path) -> Iterator[tuple[int, str, str, str, str]]:
         heads = rows.fieldnames or []
         missing = [name for name in _COLUMNS if name not in heads]
         got, must = ",".join(heads) or "nothing", f"begin with a head line that has {' and '.join(_COLUMNS)}"
-        check.require(not missing, str(path), must, got, "add it; larger plausibility is more plausible")
+        fix = "add it; larger plausibility is more plausible"
+        if len(heads) == 1 and (";" in got or "\t" in got):
+            fix = "separate columns by commas"
+        elif set(_COLUMNS) <= {head.strip().lower() for head in heads}:
+            fix = "write them so, in small letters and without spaces"
+        check.require(not missing, str(path), must, repr(got), fix)
+        check.each_once(f"the head line of {path}", heads)
         for row in rows:
+            more = ",".join(row.get(None) or [])
+            where, must = f"{path}, line {rows.line_num},", f"have {len(heads)} values, as the head line has"
+            check.require(not more.strip(), where, must, f"also {more}", "write decimals with a point")
             label = (row.get("possible") or "").lower()  # spreadsheets shout
             label = {"1": "true", "0": "false"}.get(label, label)
             yield rows.line_num, row.get("aggregate") or "given", row["film"] or "", row["plausibility"] or "", label

@@ -14,7 +14,7 @@ from videopred.eval.answers import write_answers
 from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.plausibility import Errors, Plausible, Scenes
-from videopred.eval.plausibility_text import LEGEND, NO_LABELS, Line, cell, kinds_table
+from videopred.eval.plausibility_text import NO_LABELS, Line, cell, kinds_table, legend_of
 from videopred.eval.text import csv_text, without_nan
 from videopred.files import array_bytes, json_text, write_all
 from videopred.run_files import run_name
@@ -56,7 +56,7 @@ class PlausibilityScores:
         if self.scenes.possible is None:
             return f"{title}\n{NO_LABELS}"
         intervals = f"95 % intervals over scenes (Wilson's; of absolute: {OVER_CLIPS}; – for one scene)"
-        legend = f"{LEGEND}; from and to: {intervals}"
+        legend = legend_of(self.errors, f"from and to: {intervals}")
         return "\n\n".join([title, *(_errors_table(name, rows) for name, rows in self.errors.items()), legend])
 
     def to_dict(self) -> dict[str, Any]:

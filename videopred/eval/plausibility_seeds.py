@@ -8,7 +8,7 @@ from typing import Any
 from videopred.amounts import counted
 from videopred.eval.file_names import OVER_SEEDS_FILES
 from videopred.eval.plausibility_scores import PlausibilityScores
-from videopred.eval.plausibility_text import LEGEND, Line, cell, kinds_table
+from videopred.eval.plausibility_text import Line, cell, kinds_table, legend_of
 from videopred.eval.text import csv_text
 from videopred.files import json_text, write_all
 from videopred.run_files import run_name
@@ -44,7 +44,7 @@ def seeds_table(runs: Sequence[PlausibilityScores]) -> str:
         return first.table()
     heads = ["relative", "sd", "strict", "sd", "absolute", "sd"]
     tables = [kinds_table(name, heads, [_line(row) for row in rows]) for name, rows in over_seeds(runs).items()]
-    legend = f"{LEGEND}; sd: standard deviation over seeds (– for one)"
+    legend = legend_of(first.errors, "sd: standard deviation over seeds (– for one)")
     name = run_name(Path(first.settings["run"])).partition("/")[0]
     title = f"{name} on {first.title}; mean of {counted(len(runs), 'seed')}"
     return "\n\n".join([title, *tables, legend])

@@ -29,7 +29,8 @@ class PlausibilityConfig(Settings):
     part: Part = "test"
     """Part of a data file."""
     film_names: Path | None = None
-    """Text file with the names of an IntPhys folder's films in answers; default: dev_ids.txt beside dev, if any."""
+    """Text file with the names of an IntPhys folder's films in answers; default: dev_ids.txt beside dev, or
+    test_ids.txt beside test, if any."""
     scenes_at_once: PositiveInt = 4
     """Scenes judged together; changes memory and speed, and scores by rounding alone."""
     resamples: Annotated[int, Field(ge=40)] = 1000  # of fewer, none would lie beyond a 95 % interval

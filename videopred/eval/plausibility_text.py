@@ -1,6 +1,6 @@
 """Errors of plausibility as text for a terminal: a line for each kind of scenes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
 
@@ -9,11 +9,17 @@ from videopred.eval.text import Block, aligned_lines
 RELATIVE = "share of scenes whose impossible films are more plausible than the possible ones; a tie counts one half"
 """What a relative error is, in a legend's words."""
 
+ABSOLUTE = "1 - AUC over the films of all scenes"
+"""What an absolute error is."""
+
 LEGEND = f"""\
 relative  {RELATIVE}
 strict    the same, but a tie is no error, as in the benchmark's script
-absolute  1 - AUC over the films of all scenes
+absolute  {ABSOLUTE}
 0 is best, 0.5 is chance"""
+
+UNSOUND = "max is low also for who counts bright pixels: read it beside the others"
+"""What is said where errors by the aggregate max are shown."""
 
 NO_LABELS = "no labels say which films are possible, so there are no errors"
 
@@ -45,8 +51,18 @@ def kinds_block(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> 
 
 def _rows(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> list[list[str]]:
     """The head line, and those of the kinds that are shown."""
-    shown = [line for line in lines if len(line.where) < 2 or set(line.where) == {"block", "occlusion"}]
+    shown = [line for line in lines if is_shown(line.where)]
     return [[aggregate, "scenes", *heads], *([_kind(line.where), str(line.scenes), *line.cells] for line in shown)]
+
+
+def legend_of(aggregates: Collection[str], more: str) -> str:
+    """What stands below the errors by some aggregates, with more that is to be said of their columns."""
+    return "\n".join([f"{LEGEND}; {more}", *([UNSOUND] if "max" in aggregates else [])])
+
+
+def is_shown(where: Mapping[str, str]) -> bool:
+    """Whether scenes of a kind have a line: of kinds that share two conditions, blocks seen and hidden alone do."""
+    return len(where) < 2 or set(where) == {"block", "occlusion"}
 
 
 def cell(number: float | None) -> str:

@@ -219,7 +219,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         together="means",
         differs="Whole frames: how the paper cuts crops is not described. Also a table and curves over time for each "
         "number of balls. The paper's oracle, TTO, is not described; ours is told the true state. LSTM and RMC are as "
-        "wide as RIMs, the RMC with a twelfth of their core parameters.",
+        "wide as RIMs, the RMC with a twelfth of their core parameters (at paper scale).",
     ),
     "rims-figure-15": PaperFigure(
         "RIMs, figures 15 and 16",
@@ -257,9 +257,9 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "Errors of SCOFF, RIMs and RMC relative to a GRU's, over 10 and 30 imagined frames, on four data sets.",
         _relative_to_gru("rmc"),
         together="means",
-        differs="As for figure 5; the RMC is as wide as the GRU, with an eighth of its core parameters, and a "
-        "twenty-second where there are 8 object files. SCOFF of which some object files rest, which appendix C also "
-        "mentions, is left out: how many is unpublished.",
+        differs="As for figure 5; the RMC is as wide as the GRU, with an eighth of its core parameters (at paper "
+        "scale), and a twenty-second where there are 8 object files. SCOFF of which some object files rest, which "
+        "appendix C also mentions, is left out: how many is unpublished.",
     ),
     "scoff-figure-8": PaperFigure(
         "SCOFF, figures 8 to 12",
@@ -288,8 +288,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         (PaperPanel(_with(("rmc",), "scoff-intphys"), "scoff-intphys", plausibility=True),),
         differs="On our own films in the style of IntPhys; O1, O2 and O3 occluded are the paper's columns, by the mean "
         "over frames; at `tiny`, where all scenes are occluded, O1, O2 and O3 are. Its numbers, on IntPhys, are in the "
-        "repository's eval/papers/. The RMC is as wide as SCOFF, with a fifth of its core parameters. The paper's "
-        "third row, Riochet et al.'s own model, is left out.",
+        "repository's eval/papers/. The RMC is as wide as SCOFF, with a fifth of its core parameters (at paper scale). "
+        "The paper's third row, Riochet et al.'s own model, is left out.",
     ),
     "brims-figure-3": PaperFigure(
         "BRIMs, figure 3",

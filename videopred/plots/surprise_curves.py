@@ -91,7 +91,7 @@ def draw_scenes(scores: PlausibilityScores, films: Quadruplets, scenes: Sequence
     paths = []
     for scene in scenes:
         pairs, name = pairs_of(scores, films, scene), scores.scenes.names[scene][0].rpartition("/")[0]
-        unit = UNITS[scores.settings["surprise"]]
+        unit = UNITS.get(scores.settings["surprise"], "surprise")  # of a scorer of one's own, no unit is known
         still, film = scene_still(pairs, name, unit), scene_gif_frames(pairs, name, unit)
         paths.append(write_bytes(folder / f"scene-{scene}.png", pictures.png_bytes(still)))
         paths.append(write_bytes(folder / f"scene-{scene}.gif", pictures.gif_bytes(film)))
@@ -224,10 +224,12 @@ def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
     room = (high - low or 1.0) * 0.08
     axes.set(xlim=(0, _end(pair)), ylim=(low - room, high + 3 * room))
     axes.set_xlabel("frame", size=points(LETTERS))
-    axes.set_ylabel(unit, size=points(LETTERS))
     axes.tick_params(labelsize=points(LETTERS - 2))
     axes.ticklabel_format(axis="y", scilimits=(-2, 5), useMathText=True)  # small ones would not fit beside the plot
-    axes.yaxis.get_offset_text().set(size=points(LETTERS - 2), ha="right")  # clear of the numbers of frames above
+    numbers = axes.yaxis.get_major_formatter()
+    numbers.set_locs(list(axes.yaxis.get_majorticklocs()))
+    axes.set_ylabel(f"{unit} {numbers.get_offset()}".rstrip(), size=points(LETTERS))
+    axes.yaxis.get_offset_text().set_visible(False)  # it would lie on numbers, of frames above or of its own axis
     axes.spines[["top", "right"]].set_visible(False)
     for place in pair.marks:
         axes.axvline(place, color=hue(TRICK), linestyle="--", linewidth=1.2)

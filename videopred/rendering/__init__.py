@@ -65,7 +65,7 @@ _PAPER = "videopred.rendering.paper_figures"
 
 FIGURES: dict[str, Drawing] = {
     "strip": Drawing(
-        "Every n-th frame, truth in blue over prediction, step 10 in red (after RIMs, figures 7 to 10).",
+        "Every n-th frame, truth in blue over (in color: above) prediction, step 10 in red (RIMs, figures 7 to 10).",
         f"{_PAPER}:strip_figure",
     ),
     "strips": Drawing(
@@ -85,7 +85,7 @@ FIGURES: dict[str, Drawing] = {
         needs=("schema",),
     ),
     "communication": Drawing(
-        "Who hears whom: attention of modules on one another, over all clips chosen.",
+        "Who hears whom: attention of modules on one another (in RMC on the input, too), over all clips chosen.",
         "videopred.rendering.communication_figure:communication",
         needs=("comm_attention",),
     ),

@@ -12,6 +12,8 @@ from videopred.rendering.clip_view import ClipView
 def communication(views: Sequence[ClipView]) -> Figure:
     """Mean attention of each module on each, while true frames are given and in the rollout, a line for each layer.
 
+    Where modules share their attention out between one another and the input, as in RMC, the input is the last column.
+
     Args:
         views: of some clips, of one context.
     """
@@ -29,20 +31,22 @@ def communication(views: Sequence[ClipView]) -> Figure:
             title = name if layers == 1 else f"{name}, layer {layer}"
             dress(plot, title, f"{word} that is heard", f"{word} that hears" if column == 0 else "")
             shaded(plot, shares)
-            for axis in (plot.xaxis, plot.yaxis):
-                axis.set_ticks(range(len(shares)), range(first, first + len(shares)))
+            names = [*map(str, range(first, first + len(shares))), "input"]
+            for axis, count in zip((plot.xaxis, plot.yaxis), shares.shape[::-1], strict=True):
+                axis.set_ticks(range(count), names[:count])
     return figure
 
 
 def measure(views: Sequence[ClipView], span: slice) -> list[np.ndarray]:
-    """What the figure is drawn from: for each layer, the lowest first, (K, K), who listens by who is heard.
+    """What the figure is drawn from: for each layer, the lowest first, (K, K), who listens by who is heard; or
+    (K, K + 1), with the input.
 
     Means over heads and over the steps of all clips at which the module that listens is active, NaN where it never is;
     empty if no step led to a frame of the span.
     """
     found = []
     for layer in range(len(views[0].traced("comm_attention"))):
-        heard = np.concatenate([view.traced("comm_attention")[layer][span].mean(1) for view in views])  # (T, K, K)
+        heard = np.concatenate([_heard(view, layer)[span] for view in views])  # (T, K, K or K + 1)
         active = np.ones(heard.shape[:2])
         if views[0].traced("active"):
             active = np.concatenate([view.traced("active")[layer][span] for view in views])
@@ -51,3 +55,14 @@ def measure(views: Sequence[ClipView], span: slice) -> list[np.ndarray]:
         with np.errstate(invalid="ignore"):  # of a module that is never active
             found.append((heard * active[..., None]).sum(0) / active.sum(0)[:, None])
     return found
+
+
+def _heard(view: ClipView, layer: int) -> np.ndarray:
+    """The attention of a layer's modules on one another, and on the input if both together sum to 1: (T, K, K or
+    K + 1), a mean over heads."""
+    heard = view.traced("comm_attention")[layer].mean(1)
+    if not view.traced("input_attention"):
+        return heard
+    read = view.traced("input_attention")[layer].mean(1).sum(-1, keepdims=True)
+    whole = np.concatenate([heard, read], -1)
+    return whole if np.allclose(whole.sum(-1), 1, atol=1e-3) else heard

@@ -10,7 +10,7 @@ from videopred import check, check_path
 from videopred.amounts import size
 from videopred.device import pick_device
 from videopred.eval.file_names import ScoreFile, score_files
-from videopred.eval.plausibility_text import NO_LABELS
+from videopred.eval.plausibility_text import ABSOLUTE, NO_LABELS, RELATIVE, UNSOUND
 from videopred.eval.saved_scores import load_scores
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
@@ -126,7 +126,8 @@ def set_page(sections: Sequence[Section], compared: Compared | None) -> str:
     *others, last = (one.run.name for one in sections)
     title = f"{', '.join(others)} and {last}" if others else last
     template = environment.get_template("page.html")
-    text = template.render(title=title, sections=sections, compared=compared, style=style, no_labels=NO_LABELS)
+    words = {"no_labels": NO_LABELS, "relative": RELATIVE, "absolute": ABSOLUTE, "unsound": UNSOUND}
+    text = template.render(title=title, sections=sections, compared=compared, style=style, **words)
     return printable_lines(text)
 
 

@@ -10,6 +10,7 @@ from videopred.eval.comparison_rows import ComparedRow
 from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.metric import Quantity
 from videopred.eval.plausibility_settings import asked_alike
+from videopred.eval.plausibility_text import is_shown
 from videopred.eval.scores import Scores
 from videopred.eval.tables import (
     best_rows,
@@ -214,12 +215,12 @@ def plausibility_beside(judged: Mapping[str, Mapping[str, Any]]) -> Table | None
 
 
 def _kinds(judged: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Aggregate and kind of scenes, in words -> the errors, without kinds that share more than one condition."""
+    """Aggregate and kind of scenes, in words -> the errors, of kinds that are shown."""
     return {
         f"{aggregate}, {', '.join(f'{name} {value}' for name, value in error['where'].items()) or 'all scenes'}": error
         for aggregate, errors in judged["errors"].items()
         for error in errors
-        if len(error["where"]) < 2
+        if is_shown(error["where"])
     }
 
 
