@@ -65,6 +65,7 @@ def test_a_cell_has_the_mean_of_its_pair_and_the_top_layer_is_above(context, spa
 def test_where_modules_share_attention_with_the_input_it_is_the_last_column():
     """As in RMC; a core whose modules read and hear by themselves has no such column."""
     shares = np.random.default_rng(3).dirichlet(np.ones(4), (FRAMES, 2, 3))  # T, heads, K, K + 1
+    shares[0] = np.nan
     there = view(trace={"comm_attention": shares[..., :3], "input_attention": shares[..., 3:]})
     (found,) = measure([there], slice(CONTEXT, None))
     np.testing.assert_allclose(found, shares[CONTEXT:].mean((0, 1)))

@@ -65,4 +65,5 @@ def _heard(view: ClipView, layer: int) -> np.ndarray:
         return heard
     read = view.traced("input_attention")[layer].mean(1).sum(-1, keepdims=True)
     whole = np.concatenate([heard, read], -1)
-    return whole if np.allclose(whole.sum(-1), 1, atol=1e-3) else heard
+    steps = whole[1:]  # to the first frame none has led
+    return whole if np.allclose(steps.sum(-1), 1, atol=1e-3) else heard
