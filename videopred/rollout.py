@@ -200,7 +200,9 @@ def _feed(feedback: str, chance: Sequence[torch.Generator]) -> Feed:
     return sample
 
 
-def save_rollout(path: Path, rollout: Rollout, truth: Tensor, made: Mapping[str, Any]) -> None:
+def save_rollout(
+    path: Path, rollout: Rollout, truth: Tensor, made: Mapping[str, Any], others: Sequence[Tensor] = ()
+) -> None:
     """Write an .npz with the films `context`, `one_step`, `prediction` and `truth`, and `made`, how, as JSON.
 
     Args:
@@ -208,11 +210,12 @@ def save_rollout(path: Path, rollout: Rollout, truth: Tensor, made: Mapping[str,
         rollout: what was predicted.
         truth: (B, horizon, C, H, W) float in [0, 1], what came instead.
         made: what is to be known of how it was made.
+        others: predictions of further samples, with which `prediction` is (N, B, horizon, C, H, W).
     """
     films = {
         "context": rollout.context,
         "one_step": rollout.one_step,
-        "prediction": rollout.prediction,
+        "prediction": torch.stack([rollout.prediction, *others]) if others else rollout.prediction,
         "truth": truth,
     }
     arrays = {name: _array(film) for name, film in films.items()}
@@ -235,7 +238,7 @@ def rollout_words(made: Mapping[str, Any]) -> list[str]:
         made: what `videopred rollout` gave `save_rollout` and `save_trace`.
     """
     words = [str(made["run"])] if "run" in made else []
-    for name, usual in (("part", "test"), ("feedback", "soft")):
+    for name, usual in (("part", "test"), ("feedback", "soft"), ("samples", 1)):
         words += [f"--{name}", str(made[name])] if made.get(name, usual) != usual else []
     intervention = made.get("intervention")
     return [*words, *map(str, intervention if isinstance(intervention, list) else ())]

@@ -194,6 +194,36 @@ def test_a_rollout_that_was_kept_has_the_scores_of_its_run(place, rolled, tmp_pa
     np.testing.assert_allclose(of_both["rows"]["prediction"]["mse"]["steps"], expected, rtol=1e-6)
 
 
+def test_samples_that_were_kept_have_the_scores_of_their_run(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    asked = f"{place / 'gru'} {place / 'balls4.h5'} --context 5 --horizon 4 --feedback sample --samples 3"
+    assert run(f"rollout {asked} --first 99 --out few.npz") == 2
+    assert "--first must be at most" in capfd.readouterr().err
+    assert run(f"rollout {asked} --out kept.npz") == 0
+    with np.load("kept.npz") as kept:
+        assert len(kept["prediction"]) == 3
+        assert kept["prediction"].shape[2:] == kept["truth"].shape[1:]
+    assert run(f"evaluate {asked} --metrics mse --json --out run") == 0
+    capfd.readouterr()
+    words = f"{place / 'balls4.h5'} --pred kept.npz --context 5 --horizon 4 --metrics mse"
+    assert run(f"evaluate {words} --json --out films") == 0
+    of_films, of_run = (json.loads((tmp_path / name / "scores.json").read_text()) for name in ("films", "run"))
+    for column in ("mse best of 3", "mse mean of 3"):
+        steps = of_run["rows"]["model"][column]["steps"]
+        np.testing.assert_allclose(of_films["rows"]["prediction"][column]["steps"], steps, rtol=1e-6)
+    assert any("kept.npz is of" in note and "--samples 3" in note for note in of_films["notes"])
+
+
+def test_samples_without_chance_are_said_to_be_the_same(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    asked = f"{place / 'gru'} {place / 'balls4.h5'} --context 5 --horizon 4 --first 2"
+    for words, told in (("--samples 2", True), ("--samples 2 --feedback sample", False), ("", False)):
+        assert run(f"rollout {asked} {words} --overwrite --out kept.npz") == 0
+        assert ("all samples are the same; --feedback sample draws them" in capfd.readouterr().out) == told
+    assert run(f"rollout {asked} --samples 0") == 2
+    assert "--samples must be at least 1, got 0; ask for at least one film" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("kept", "clips", "more", "message"),
     [

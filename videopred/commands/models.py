@@ -53,6 +53,7 @@ def rollout(
     feedback: Annotated[
         str, arg(metavar="NAME", help="What the model receives after the context: soft, threshold:0.5 or sample.")
     ] = "soft",
+    samples: Annotated[int, arg(help="Films that are drawn of each clip, of models and feedback with chance.")] = 1,
     intervention: OmitArgPrefixes[Intervention] = Intervention(),
     out: Annotated[Path | None, out_flag("File; default: eval/<run>/<data>/rollout.npz.")] = None,
     trace: Annotated[
@@ -74,6 +75,7 @@ def rollout(
     check.require(differ, "--trace", "be another file than --out", trace, "rename one of them")
     if first is not None:
         check.whole_number("--first", first, 1, "ask for at least one clip")
+    check.whole_number("--samples", samples, 1, "ask for at least one film")
     fix = "`videopred evaluate` scores it; `one_step` in the file has the predictions within the context"
     check.require(feedback != "true", "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     check.threshold_of(feedback, rolled=True)
@@ -92,7 +94,11 @@ def rollout(
     predictor = load_run(run, device)
     if not intervention.idle:
         predictor = intervene(predictor, intervention, asked.context)
-    rollout, truth = imagine(predictor, asked.file, part, chosen, asked.context, asked.horizon, feedback=feedback)
+    rolled = [
+        imagine(predictor, asked.file, part, chosen, asked.context, asked.horizon, feedback=feedback, sample=sample)
+        for sample in range(samples)
+    ]
+    rollout, truth = rolled[0]
     made = {
         "run": str(named_path(run)),
         "data": str(named_path(data)),
@@ -101,15 +107,18 @@ def rollout(
         "clips": list(chosen),
         "context": asked.context,
         "feedback": feedback,
+        "samples": samples,
         "intervention": list(intervention.words),
     }
     for flag, one in paths.items():
         check_path.absent(flag, one, overwrite)  # another command may have made it meanwhile
-    save_rollout(path, rollout, truth, made)
+    save_rollout(path, rollout, truth, made, [other.prediction for other, _ in rolled[1:]])
     if trace is not None:
         from videopred.judging.probing import known_of
 
         save_trace(trace, rollout, known_of(asked.file, part, chosen, asked.context + asked.horizon), made)
     if first is None and len(chosen) < there and not json_:
         print(f"the first {len(chosen)} of {there} clips of the {part} part; --first {there} takes all")
+    if samples > 1 and all(rollout.prediction.equal(other.prediction) for other, _ in rolled) and not json_:
+        print("all samples are the same; --feedback sample draws them")
     terminal.print_files(list(paths.values()), json_)

@@ -79,10 +79,11 @@ def rollout_reading(path: Path, usual: str) -> tuple[str, str, tuple[float, floa
         return None
     try:
         with np.load(path) as arrays:
-            own = usual in arrays and bool(made_in(arrays))
+            made = made_in(arrays) if usual in arrays else {}
     except (OSError, ValueError, EOFError, BadZipFile):  # what is wrong is said when the films are read
         return None
-    return (usual, "BTCHW", (0.0, 1.0)) if own else None
+    several = usual == "prediction" and made.get("samples", 1) != 1
+    return (usual, "NBTCHW" if several else "BTCHW", (0.0, 1.0)) if made else None
 
 
 def rollout_made(path: Path, array: str | None) -> Mapping[str, Any]:

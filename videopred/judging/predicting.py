@@ -62,10 +62,12 @@ def imagine(
     horizon: int,
     *,
     feedback: str = "soft",
+    sample: int = 0,
 ) -> tuple[Rollout, Tensor]:
     """A model's rollout of chosen clips, and the frames that truly followed.
 
-    What the model itself draws (SCOFF with `eval_sample`) is the same each time that it is asked of the same clips.
+    What the model itself draws (SCOFF with `eval_sample`) is the same each time that it is asked of the same clips and
+    sample.
 
     Args:
         predictor: a trained model; the rollout is on its device.
@@ -74,7 +76,8 @@ def imagine(
         clips: their indices in the part, from 0.
         context: frames given, at least 1.
         horizon: frames to predict, at least 1.
-        feedback: see `roll_out`; what `sample` draws for a clip is what `evaluate` draws for its first film.
+        feedback: see `roll_out`; what `sample` draws for a clip is what `evaluate` draws for its film of that number.
+        sample: number of the film that is drawn, from 0.
 
     Returns:
         The rollout with its trace, and the truth: (B, horizon, C, H, W) float in [0, 1], on the CPU.
@@ -97,11 +100,11 @@ def imagine(
         check.require_kind(number, "--clips", "be numbers of clips", repr(clip), "count from 0")
         must = f"lie in 0 to {there - 1}, the clips of the {part} part"
         check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
-    clips = [int(clip) for clip in clips]
+    sample, clips = check.whole_number("sample", sample, 0, "count from 0"), [int(clip) for clip in clips]
     film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))
     given, truth = film[:, : context + horizon].split([context, horizon], dim=1)
-    device, chance = device_of(predictor), _chance(clips, 0)
-    with seeded_sample(clips[0], 0, device):
+    device, chance = device_of(predictor), _chance(clips, sample)
+    with seeded_sample(clips[0], sample, device):
         rollout = roll_out(predictor, given.to(device), horizon, feedback=feedback, chance=chance, trace=True)
     return rollout, truth
 
