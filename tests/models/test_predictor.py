@@ -149,6 +149,22 @@ def test_on_a_gpu_the_larger_frames_are_the_fewer_make_a_block():
     assert build(config, (1, 64, 128)).block_on(gpu, 3) == 4096 // 2 // 3
 
 
+@pytest.mark.parametrize("name", [name for name in CORES if make(name).core.trace_axes])
+def test_a_penalty_on_what_modules_did_reaches_the_weights_that_led_to_it(name):
+    """As a loop of one's own may want it; the numbers are those of any trace."""
+    model = make(name).train()
+    torch.manual_seed(2)
+    cut = model.observe(film(), trace=True).trace
+    torch.manual_seed(2)
+    trace = model.observe(film(), trace=True, detach=False).trace
+    close(trace, cut)
+    assert not [key for key, value in cut.items() if value.requires_grad]
+    for key, value in trace.items():
+        if value.is_floating_point():
+            (gradient,) = torch.autograd.grad((value**2).sum(), [model.encoder.layers[0].weight], retain_graph=True)
+            assert gradient.any(), key
+
+
 def test_trace_is_kept_when_asked_for():
     assert make()(film()).trace == {}
     assert make()(film(), trace=True).trace["active"].shape == (2, 5, SMALL["rims"].modules)

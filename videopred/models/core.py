@@ -107,10 +107,12 @@ class Unrolled(NamedTuple):
     state: State
     """State after the last step."""
     trace: Trace
-    """name -> (B, T, …), detached; empty unless asked for."""
+    """name -> (B, T, …), detached unless asked otherwise; empty unless asked for."""
 
 
-def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool = False) -> Unrolled:
+def unroll(
+    core: Any, slots: Tensor, state: State | None = None, *, trace: bool = False, detach: bool = True
+) -> Unrolled:
     """Run a core over time. Two unrolls in a row, the state carried over, equal one.
 
     Args:
@@ -118,6 +120,7 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         slots: (B, T, L, D) float, T at least 1.
         state: where to start; None is the core's initial state.
         trace: keep what happened at each step.
+        detach: cut gradients off from the trace, so that it costs no memory beyond itself.
 
     Raises:
         ValueError: slots of other axes or of another width, a state of another core or batch, or an output of other
@@ -133,7 +136,7 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         done = core.run(slots, state)
         check_done(core, done, *slots.shape[:2])
         output, state, happened = done
-        return Unrolled(output, state, {name: value.detach() for name, value in happened.items()} if trace else {})
+        return Unrolled(output, state, _kept(happened, detach) if trace else {})
     projecting = projects(core)
     inputs = core.project(slots) if projecting else slots.unbind(1)
     outputs, traces = [], []
@@ -148,11 +151,15 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
             output, state, happened = done
             outputs.append(output)
             if trace:
-                traces.append({name: value.detach() for name, value in happened.items()})
+                traces.append(_kept(happened, detach))
     kept = {name: torch.stack([one[name] for one in traces], 1) for name in (traces[0] if traces else {})}
     output = torch.stack(outputs, 1)
     check_finite("output", output)
     return Unrolled(output, state, kept)
+
+
+def _kept(trace: Trace, detach: bool) -> Trace:
+    return {name: value.detach() for name, value in trace.items()} if detach else trace
 
 
 def projects(core: Any) -> bool:

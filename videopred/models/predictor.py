@@ -71,8 +71,12 @@ class Predictor(nn.Module):
             happened |= painted | {"states": outputs.detach()}
         return Prediction(logits, state, happened)
 
-    def observe(self, film: Tensor, state: State | None = None, *, trace: bool = False) -> Unrolled:
+    def observe(
+        self, film: Tensor, state: State | None = None, *, trace: bool = False, detach: bool = True
+    ) -> Unrolled:
         """Read T frames as `forward` does, and paint none: the core's outputs, where it stands, and what it did.
+
+        Without `detach`, gradients flow through the trace, as a penalty on what modules do needs.
 
         Raises:
             ValueError, TypeError: see `forward`; or the film is no tensor of floating point numbers.
@@ -92,7 +96,7 @@ class Predictor(nn.Module):
             film, recent = stack_frames(film, self.config.stack, recent)
         frames = film.flatten(0, 1).split(self.block_on(film.device))
         slots = torch.cat([self.encoder(block) for block in frames]).unflatten(0, batch_and_time)
-        outputs, state, happened = unroll(self.core, slots, state, trace=trace)
+        outputs, state, happened = unroll(self.core, slots, state, trace=trace, detach=detach)
         return Unrolled(outputs, state if recent is None else Stacked(state, recent), happened)
 
     def paint(self, outputs: Tensor, *, trace: bool = False) -> tuple[Tensor, Trace]:
