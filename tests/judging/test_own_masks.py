@@ -1,5 +1,7 @@
 """Masks that a model itself gives: taken from the right step, of the right frame, and never mixed up with pixels'."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,9 +11,10 @@ from torch import Tensor
 from torchmetrics.functional.clustering import adjusted_rand_score
 
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
+from videopred.eval.baselines import blocks
 from videopred.eval.settings import DEFAULT_METRICS, Protocol
 from videopred.frames import to_film
-from videopred.judging import evaluate
+from videopred.judging import evaluate, judge
 from videopred.judging.evaluating import evaluate_protocol
 from videopred.judging.own_masks import masks_of, source_of, usual_metrics
 from videopred.models import CORES, build
@@ -137,11 +140,14 @@ def test_rows_without_masks_of_their_own_have_a_dash(file):
     models = {"painter": painting(), "plain": without()}
     scores = evaluate(models, file, context=CONTEXT, horizon=HORIZON, metrics=NAMES)
     assert np.isfinite(scores.mean("painter", "own-miou"))
-    assert all(np.isnan(scores.mean(row, name)) for row in ("plain", "blank") for name in NAMES[:3])
+    assert all(np.isnan(scores.mean(row, name)) for row in ("plain", "copy last") for name in NAMES[:3])
     assert scores.notes == ("own masks of painter: its decoder's", "own masks of plain: it has none")
     line = next(line for line in scores.table().splitlines() if line.startswith("plain"))
     assert line.split()[1:4] == ["–"] * 3
-    assert "own FG-ARI       of the model's own masks, not of objects found in its pictures" in scores.table()
+    told = (
+        "own FG-ARI       of the model's own masks (each pixel is of the module with the largest share), not of objects"
+    )
+    assert told in scores.table()
 
 
 def test_attention_says_how_coarse_its_map_is(file):
@@ -168,12 +174,86 @@ def test_segmentation_is_usual_if_one_of_several_paints_and_the_file_knows_objec
     models = [without().config, painting().config]
     assert usual_metrics(models, file)[-2:] == ("own-fg-ari", "own-miou")
     bare = open_recipe(RECIPE, {"test": CLIPS}, seed=1)
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(type(bare), "places_known", False)
-        assert usual_metrics(models, bare) == DEFAULT_METRICS
-    for name in ("positions", "groups"):
-        bare.truth = tuple(truth for truth in file.truth if truth != name)
-        assert usual_metrics(models, bare) == DEFAULT_METRICS
+    monkeypatch.setattr(type(bare), "places_known", False)
+    assert usual_metrics(models, bare)[-2:] == ("own-fg-ari", "own-miou")
+    bare.truth = tuple(truth for truth in file.truth if truth != "groups")
+    assert usual_metrics(models, bare) == DEFAULT_METRICS
+
+
+def test_own_masks_are_held_against_true_masks_alone(file, monkeypatch):
+    """A file of others may know no positions, or have them in other units."""
+    asked: dict[str, Any] = {"context": CONTEXT, "horizon": HORIZON}
+    told = evaluate(painting(), file, **asked, metrics=NAMES)
+    bare = open_recipe(RECIPE, {"train": 2, "test": CLIPS}, seed=1)
+    bare.truth = tuple(truth for truth in file.truth if truth == "groups")
+    monkeypatch.setattr(type(bare), "places_known", False)
+    alone = evaluate(painting(), bare, **asked, metrics=NAMES[:3])
+    for row in ("model", "blank"):
+        for name in NAMES[:3]:
+            np.testing.assert_array_equal(alone.values[row][name], told.values[row][name])
+    with pytest.raises(ValueError, match="got fg-ari, which needs positions"):
+        evaluate(painting(), bare, **asked, metrics=NAMES)
+
+
+def test_the_own_masks_of_a_blank_film_are_blocks(file):
+    """Of clips with two balls, three; see below for others."""
+    scores = evaluate(painting(), file, context=CONTEXT, horizon=HORIZON, metrics=NAMES)
+    true = torch.from_numpy(file.read("test", "groups", 0, CLIPS)).long()
+    thirds = torch.arange(SHAPE[2]) * 3 // SHAPE[2]
+    expected = expected_scores(thirds.expand(CLIPS, HORIZON, *SHAPE[1:]), true[:, CONTEXT : CONTEXT + HORIZON])
+    np.testing.assert_allclose(scores.values["blank"]["own-fg-ari"], expected, atol=1e-6)
+    plain = evaluate(painting(), file, context=CONTEXT, horizon=HORIZON, metrics=("mse", "fg-ari"))
+    np.testing.assert_array_equal(plain.values["blank"]["fg-ari"], scores.values["blank"]["fg-ari"])
+
+
+@pytest.mark.parametrize(
+    ("count", "grid"),
+    [
+        (1, [[1] * 6] * 4),
+        (2, [[1] * 3 + [2] * 3] * 4),
+        (5, [[1] * 3 + [2] * 3] * 2 + [[3, 3, 4, 4, 5, 5]] * 2),
+        (6, [[1, 1, 2, 2, 3, 3]] * 2 + [[4, 4, 5, 5, 6, 6]] * 2),
+    ],
+)
+def test_blocks_are_one_more_than_objects(count, grid):
+    masks = torch.zeros(2, 3, 4, 6, dtype=torch.int16)
+    masks[1, 2, 1, 1] = count - 1
+    found = blocks(masks)
+    assert found.shape == masks.shape
+    assert found[0].unique().tolist() == [1], "a clip without objects is one block"
+    assert found[1].tolist() == [grid] * 3
+
+
+@pytest.mark.parametrize("feedback", ["soft", "true"])
+def test_a_function_gives_its_masks_beside_its_films(file, feedback):
+    true = torch.from_numpy(file.read("test", "groups", 0, CLIPS)).long()
+
+    def knows(context: Tensor, horizon: int) -> tuple[Tensor, Tensor]:
+        start = context.shape[1]
+        return context[:, -1:].expand(-1, horizon, -1, -1, -1), true[:, start : start + horizon] + 1
+
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=NAMES, feedback=feedback)
+    scores = judge({"knows": knows, "shows": lambda *given: knows(*given)[0]}, file, asked, batch_size=CLIPS)
+    assert {scores.mean("knows", name) for name in NAMES[:3]} == {1.0}
+    assert all(np.isnan(scores.mean("shows", name)) for name in NAMES[:3])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            lambda film: (film, film),
+            "masks of model must be a tensor of whole numbers, got torch.float32; give the num",
+        ),
+        (lambda film: (film, None), "masks of model must be a tensor of whole numbers, got NoneType; give the number"),
+        (lambda film: (film,), "prediction of model must be a film, or a film and masks, got 1 things; give the film"),
+        (lambda film: (1, film[:, :, 0].long()), "prediction of model must be a tensor, got int"),
+    ],
+)
+def test_what_is_no_film_with_masks_is_refused(file, given, message):
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("own-miou",))
+    with pytest.raises(TypeError, match=message):
+        judge(lambda context, horizon: given(context[:, -1:].expand(-1, horizon, -1, -1, -1)), file, asked)
 
 
 def test_masks_of_pixels_that_are_drawn_are_of_the_clip_s_own_chance(file):

@@ -1,5 +1,6 @@
 """Trivial baselines. Without them a table tells nothing: in MSE black beats a ball drawn 5 px off."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -11,6 +12,29 @@ from videopred.check import require
 def blank(context: Tensor, horizon: int) -> Tensor:
     """Black frames: (B, horizon, C, H, W) zeros, for a context film (B, T, C, H, W)."""
     return torch.zeros_like(context[:, :1]).expand(-1, horizon, -1, -1, -1)
+
+
+def blocks(masks: Tensor) -> Tensor:
+    """A segmentation that looks at nothing: as many blocks, about square, as a clip has objects, and one for the rest.
+
+    Args:
+        masks: (B, T, H, W) whole numbers: the true object at each pixel, from 1; 0 is none.
+
+    Returns:
+        (B, T, H, W) int64, from 1.
+    """
+    frames, height, width = masks.shape[1:]
+    of_clips = [_grid(int(most) + 1, height, width) for most in masks.flatten(1).amax(1)]
+    return torch.stack(of_clips).unsqueeze(1).expand(-1, frames, -1, -1)
+
+
+def _grid(count: int, height: int, width: int) -> Tensor:
+    """So many blocks in rows of as many columns, or one more: (H, W)."""
+    rows = math.isqrt(count)
+    row = torch.arange(height) * rows // height
+    first, after = row * count // rows, (row + 1) * count // rows
+    column = torch.arange(width) * (after - first).unsqueeze(1) // width
+    return first.unsqueeze(1) + column + 1
 
 
 def copy_last(context: Tensor, horizon: int) -> Tensor:

@@ -23,6 +23,9 @@ class ObjectMetric(Quantity):
     reads: ClassVar[tuple[str, ...]] = ()
     """Fields of the predicted objects that it reads beside the positions."""
 
+    of_own_masks: ClassVar[bool] = False
+    """Whether it compares the masks that a model itself gives, and asks nothing of objects found in its pictures."""
+
     def measure(self, predicted: Objects, true: Objects) -> dict[str, Tensor]:
         """Measurements of every predicted frame.
 

@@ -226,7 +226,9 @@ class Scores:
         said = ~np.isnan(self.values[row][column])
         any_row = np.any([~np.isnan(of_row[column]) for of_row in self.values.values()], axis=0)
         if not any_row.any() and row in self.models:
-            return "no value at any step, nor has another row one: these clips hold nothing that it measures"
+            return (
+                "no value at any step, nor has another row one: these clips, or all rows, show nothing that it measures"
+            )
         if not said.any() or (said == any_row).all():
             return ""
         return f"the mean is over {said.sum()} of {any_row.sum()} steps; it has no value at the others"

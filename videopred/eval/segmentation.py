@@ -13,9 +13,8 @@ from videopred.eval.matching import assign
 from videopred.eval.object_metric import ObjectMetric
 from videopred.eval.objects import Objects
 
-OWN = ("own_masks",)
-"""What metrics of a model's own masks read of the predicted objects."""
-_WHOSE = "of the model's own masks, not of objects found in its pictures: "
+_WHOSE = "of the model's own masks (each pixel is of the module with the largest share), not of objects found in its "
+_WHOSE += "pictures: "
 
 
 class Segmentation(ObjectMetric):
@@ -95,7 +94,7 @@ class OwnFGARI(FGARI):
 
     name = "own-fg-ari"
     label = "own FG-ARI"
-    reads = OWN
+    reads, of_own_masks = ("own_masks",), True
     convention = _WHOSE + FGARI.convention
 
 
@@ -104,7 +103,7 @@ class OwnFGARIClip(FGARIClip):
 
     name = "own-fg-ari-clip"
     label = "own FG-ARI clip"
-    reads = OWN
+    reads, of_own_masks = ("own_masks",), True
     convention = _WHOSE + FGARIClip.convention
 
 
@@ -113,7 +112,7 @@ class OwnMeanIoU(MeanIoU):
 
     name = "own-miou"
     label = "own mIoU"
-    reads = OWN
+    reads, of_own_masks = ("own_masks",), True
     convention = _WHOSE + MeanIoU.convention
 
 

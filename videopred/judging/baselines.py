@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from videopred.datasets.clip_source import ClipSource
-from videopred.eval.baselines import TrainingStatistics, blank, copy_last, copy_last_calibrated, mean_frame
+from videopred.eval.baselines import TrainingStatistics, blank, blocks, copy_last, copy_last_calibrated, mean_frame
 from videopred.eval.tables import CEILING, COPY_LAST
 from videopred.judging.batches import Batch
+from videopred.judging.objects import true_masks
 from videopred.judging.oracle import knows_physics, physics_oracle
 
 Draw = Callable[[Batch, TrainingStatistics | None], Tensor]
@@ -25,6 +26,8 @@ class Baseline(NamedTuple):
     """Whether it takes a frame to start from."""
     needs_physics: bool = False
     """Whether it takes balls whose states are known."""
+    segment: Callable[[Batch], Tensor] | None = None
+    """Its own masks of the frames to predict, (B, horizon, H, W) whole numbers from 1; None if it has none."""
 
 
 def _from_last(draw: Callable[[Tensor, int, Any], Tensor]) -> Draw:
@@ -43,8 +46,14 @@ def _from_last(draw: Callable[[Tensor, int, Any], Tensor]) -> Draw:
     return baseline
 
 
+def _blocks(batch: Batch) -> Tensor:
+    masks = true_masks(batch).masks
+    assert masks is not None
+    return blocks(masks[:, 1:])
+
+
 BASELINES: dict[str, Baseline] = {
-    "blank": Baseline(lambda batch, _: blank(batch.film, batch.horizon), needs_context=False),
+    "blank": Baseline(lambda batch, _: blank(batch.film, batch.horizon), needs_context=False, segment=_blocks),
     "mean frame": Baseline(
         _from_last(lambda context, _, statistics: mean_frame(context, statistics)), needs_training=True
     ),

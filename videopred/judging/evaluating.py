@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Unpack
 
 import torch
-from torch import Tensor
 
 from videopred import check, check_path
 from videopred.datasets.clip_source import ClipSource
@@ -13,10 +12,10 @@ from videopred.device import device_of, my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.baselines import BASELINES
-from videopred.judging.batches import Batch
+from videopred.judging.batches import Batch, Predicted
 from videopred.judging.fitting import check_fit, check_opened
 from videopred.judging.own_masks import check_masks, source_of, usual_metrics
-from videopred.judging.predicting import Predict, PredictBatch, batch_predictor, check_predicted
+from videopred.judging.predicting import Predict, PredictBatch, batch_predictor, parted
 from videopred.judging.scoring import How, HowAndWhere, judge_rows
 from videopred.models.predictor import Predictor
 
@@ -136,7 +135,8 @@ def judge(
     Whatever a prediction draws comes from a random stream of its own; torch's global one is left alone.
 
     Args:
-        predict: makes the films to judge, from the context of a batch of clips on the device; or several of such. With
+        predict: makes the films to judge, from the context of a batch of clips on the device, or pairs of films and of
+            the model's own masks, for metrics such as own-fg-ari (see `Predict`); or several of such. With
             feedback `true` it is asked for one frame at a time, after each of the true ones; with any other, what it
             feeds back is its own matter, and the scores say so.
         seeds: name -> rows of models that differ in nothing but their seed, over which the mean is told as well.
@@ -171,13 +171,14 @@ def judge(
     groups = _groups(seeds, models)
 
     def checked(name: str, model: Predict) -> PredictBatch:
-        def predict_batch(batch: Batch, _: int) -> Tensor:
+        def predict_batch(batch: Batch, _: int) -> Predicted:
             film = batch.film.to(how["device"])
             # Copies, since a function may write into what it is given, and these films are the truth of all rows.
             if not batch.one_step:
-                return model(film[:, : batch.given].clone(), batch.horizon)
+                return parted(name, model(film[:, : batch.given].clone(), batch.horizon))
             ends = range(batch.given, film.shape[1])
-            return torch.cat([check_predicted(name, model(film[:, :end].clone(), 1)) for end in ends], 1)
+            films, masks = zip(*(parted(name, model(film[:, :end].clone(), 1)) for end in ends), strict=True)
+            return Predicted(torch.cat(films, 1), torch.cat(masks, 1) if masks[0] is not None else None)
 
         return predict_batch
 

@@ -41,15 +41,16 @@ def check_truth(names: Iterable[str], file: ClipSource) -> None:
     if isinstance(file, GivenTruth):
         fix = "leave it out, or give a data file with these as DATA, not as --true"
     for name in (name for name in names if name in OBJECT_METRICS):
-        for truth in dict.fromkeys((*_TO_TRACK, *make_metric(name).needs)):
+        metric = make_metric(name)
+        for truth in dict.fromkeys((*(() if metric.of_own_masks else _TO_TRACK), *metric.needs)):
             check.require(truth in (*file.truth, "film"), "--metrics", must, f"{name}, which needs {truth}", fix)
         got = f"{name}, which needs positions that lie where groups show the objects"
-        check.require(file.places_known, "--metrics", must, got, fix)
+        check.require(file.places_known or metric.of_own_masks, "--metrics", must, got, fix)
 
 
 def notes_on_places(names: Iterable[str], file: ClipSource, part: str) -> list[str]:
     """What a reader of object metrics must know of where the file says that objects are, and where films show any."""
-    if OBJECT_METRICS.keys().isdisjoint(names):
+    if all(name not in OBJECT_METRICS or make_metric(name).of_own_masks for name in names):
         return []
     told = [file.remarks[name] for name in ("numbers", "offset", "velocities", "radii") if name in file.remarks]
     return [f"{file.path}: {note}" for note in (*told, *_note_on_light(file, part))]
@@ -78,6 +79,17 @@ def true_objects(batch: Batch) -> Objects:
     return objects if objects.visibility is not None else _seen_in_masks(objects)
 
 
+def true_masks(batch: Batch) -> Objects:
+    """The objects as masks alone, from the last observed frame on, of a file that may know no positions; on the CPU."""
+    masks = _read(batch, "groups")
+    return Objects(positions=torch.empty(*masks.shape[:2], 0, 2, dtype=torch.float64), masks=masks)
+
+
+def said_masks(said: Predicted, true: Objects) -> Objects:
+    """The masks that a model itself gives, after the last observed frame; on the CPU."""
+    return Objects(positions=true.positions, own_masks=_from_last_observed(said.masks))
+
+
 def _seen_in_masks(objects: Objects) -> Objects:
     """The objects of a file that does not say how much of an object is seen: whether masks show any of it.
 
@@ -100,7 +112,12 @@ def predicted_objects(said: Predicted, batch: Batch, true: Objects) -> Objects:
     speeds = _read(batch, "velocities")[:, 0] if "velocities" in batch.file.truth else torch.zeros_like(places)
     covered = (true.visibility < _COVERED).any((1, 2))
     found = track(whole, places, speeds, gates(true), covered)
-    return found if said.masks is None else replace(found, own_masks=pad(said.masks.cpu(), (0, 0, 0, 0, 1, 0)))
+    return replace(found, own_masks=_from_last_observed(said.masks))
+
+
+def _from_last_observed(masks: Tensor | None) -> Tensor | None:
+    """Masks of predicted frames, with an empty one for the last observed frame before them."""
+    return None if masks is None else pad(masks.cpu(), (0, 0, 0, 0, 1, 0))
 
 
 def _read(batch: Batch, name: str) -> Tensor:

@@ -14,7 +14,6 @@ from torch import Tensor
 from videopred import check
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval import OBJECT_METRICS, make_metric
-from videopred.eval.segmentation import OWN
 from videopred.eval.settings import DEFAULT_METRICS
 from videopred.frames import nearest
 from videopred.models.core import Trace
@@ -33,13 +32,12 @@ _USUAL_WITH_MASKS = ("own-fg-ari", "own-miou")
 def usual_metrics(models: Iterable[PredictorConfig], file: ClipSource) -> tuple[str, ...]:
     """What models are scored with unless metrics are named."""
     paints = any(model.decoder.kind == "masks" for model in models)
-    known = file.places_known and {"positions", "groups"} <= set(file.truth)
-    return (*DEFAULT_METRICS, *(_USUAL_WITH_MASKS if paints and known else ()))
+    return (*DEFAULT_METRICS, *(_USUAL_WITH_MASKS if paints and "groups" in file.truth else ()))
 
 
 def asks_for_masks(metrics: Iterable[str]) -> str | None:
     """The first of some metrics that is of a model's own masks; None if none is."""
-    asking = (name for name in metrics if name in OBJECT_METRICS and make_metric(name).reads == OWN)
+    asking = (name for name in metrics if name in OBJECT_METRICS and make_metric(name).of_own_masks)
     return next(asking, None)
 
 

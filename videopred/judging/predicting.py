@@ -18,8 +18,9 @@ from videopred.judging.own_masks import masks_of
 from videopred.models.predictor import Predictor
 from videopred.rollout import Rollout, predict_next, roll_out
 
-Predict = Callable[[Tensor, int], Tensor]
-"""What can be judged: (context film (B, T, C, H, W), horizon) -> film (B, horizon, C, H, W) in [0, 1]."""
+Predict = Callable[[Tensor, int], Tensor | tuple[Tensor, Tensor]]
+"""What can be judged: (context film (B, T, C, H, W), horizon) -> film (B, horizon, C, H, W) in [0, 1]; or that and its
+own masks, (B, horizon, H, W) whole numbers: the part of the model that made each pixel, from 1."""
 PredictBatch = Callable[[Batch, int], Tensor | Predicted]
 """The same, told which clips they are: (batch, sample counted from 0) -> film (B, horizon, C, H, W) in [0, 1]."""
 
@@ -107,6 +108,24 @@ def imagine(
     with seeded_sample(clips[0], sample, device):
         rollout = roll_out(predictor, given.to(device), horizon, feedback=feedback, chance=chance, trace=True)
     return rollout, truth
+
+
+def parted(name: str, said: Any) -> Predicted:
+    """What the row of that name predicts: a film, or a film and masks.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(said, tuple):
+        return Predicted(check_predicted(name, said))
+    must, fix = "be a film, or a film and masks", "give the film alone, or both"
+    check.require_kind(len(said) == 2, f"prediction of {name}", must, f"{len(said)} things", fix)
+    film, masks = said
+    known = isinstance(masks, Tensor) and not (masks.is_floating_point() or masks.is_complex())
+    must, fix = "be a tensor of whole numbers", "give the number of the module at each pixel, from 1"
+    got = masks.dtype if isinstance(masks, Tensor) else type(masks).__name__
+    check.require_kind(known, f"masks of {name}", must, got, fix)
+    return Predicted(check_predicted(name, film), masks)
 
 
 def check_predicted(name: str, film: Any) -> Tensor:

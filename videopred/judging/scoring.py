@@ -23,6 +23,7 @@ from videopred.judging.fitting import check_names, check_protocol, check_referen
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.objects import notes_on_places
 from videopred.judging.oracle import knows_physics
+from videopred.judging.own_masks import asks_for_masks
 from videopred.judging.predicting import PredictBatch, check_predicted
 from videopred.judging.sharing import Share, sharing
 from videopred.judging.tally import Tally
@@ -90,6 +91,7 @@ def judge_rows(
     taken = ", ".join(name for name in predictions if name in baselines)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     tally, varied = Tally(_metrics(protocol), protocol.samples), set[str]()
+    segments = asks_for_masks(protocol.metrics) is not None
     together = sharing() if how.get("share", False) else nullcontext(Share())
     with together as share, torch.random.fork_rng(seeded_devices(device)):
         progress = how.get("progress", False) and share.writes
@@ -101,7 +103,8 @@ def judge_rows(
             for name, predict_batch in predictions.items():
                 tally.add(name, batch, _samples(name, predict_batch, batch, protocol.samples, varied))
             for name, baseline in baselines.items():
-                tally.add(name, batch, [Predicted(baseline.draw(batch, statistics))])
+                masks = baseline.segment(batch) if segments and baseline.segment else None
+                tally.add(name, batch, [Predicted(baseline.draw(batch, statistics), masks)])
         found, varied = share.gather(tally.measured_here), set(share.gather(sorted(varied)))
     has_times = any(column.is_time for column in tally.columns.values())
     return Scores(

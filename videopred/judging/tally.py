@@ -14,7 +14,7 @@ from videopred.eval.metric import Metric, Quantity, check_measured, clip_means
 from videopred.eval.object_metric import ObjectMetric, nothing
 from videopred.eval.objects import Objects
 from videopred.judging.batches import Batch, Predicted
-from videopred.judging.objects import predicted_objects, true_objects
+from videopred.judging.objects import predicted_objects, said_masks, true_masks, true_objects
 
 Pick = Callable[[Quantity, list[dict[str, Tensor]]], dict[str, Tensor]]
 """(metric, what it measured of each sample of some clips) -> one measurement of these clips."""
@@ -47,6 +47,8 @@ class Tally:
 
     def __init__(self, metrics: Mapping[str, Quantity], samples: int = 1):
         self._metrics, self._samples = metrics, samples
+        objects = [metric for metric in metrics.values() if isinstance(metric, ObjectMetric)]
+        self._tracks = not all(metric.of_own_masks for metric in objects)
         self._true: tuple[Batch, Objects] | None = None  # the true objects of the last batch: all rows ask for them
         self.measured_here: list[Found] = []
 
@@ -116,11 +118,11 @@ class Tally:
         return measured
 
     def _objects(self, said: Predicted, batch: Batch) -> tuple[Objects, Objects]:
-        """The objects of predicted films, and the true ones."""
+        """The objects of predicted films, and the true ones; of either the masks alone where nothing else is asked."""
         if self._true is None or self._true[0] is not batch:
-            self._true = batch, true_objects(batch)
+            self._true = batch, true_objects(batch) if self._tracks else true_masks(batch)
         true = self._true[1]
-        return predicted_objects(said, batch, true), true
+        return predicted_objects(said, batch, true) if self._tracks else said_masks(said, true), true
 
     def _picks(self, name: str) -> dict[str, tuple[int, Pick]]:
         """Column -> of how many samples it is, and what is made of them."""

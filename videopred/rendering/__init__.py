@@ -44,7 +44,11 @@ ROWS: dict[str, Drawing] = {
     "schemata": Drawing(
         "Which schema each object file used.", "videopred.rendering.raster_rows:schemata", needs=("schema",)
     ),
-    "masks": Drawing("The model's own segmentation.", "videopred.rendering.film_rows:masks", needs=("masks",)),
+    "masks": Drawing(
+        "The model's own segmentation: each pixel in the colors of its modules, by their shares.",
+        "videopred.rendering.film_rows:masks",
+        needs=("masks",),
+    ),
     "changed": Drawing(
         "What it predicts under an intervention.", "videopred.rendering.film_rows:changed", needs=("an intervention",)
     ),
