@@ -265,6 +265,11 @@ def test_chance_is_one_generator_for_each_clip(predictor):
             r"^context must be \(B, T, C, H, W\) with T at least 1, got \(3, 1, 5, 7\); add .* by film\[None\]$",
         ),
         (
+            clock_film(3)[0, 0],
+            {"horizon": 2},
+            r"^context must be \(B, T, C, H, W\) with T at least 1, got \(1, 5, 7\); give at least 1 frame$",
+        ),
+        (
             clock_film(3),
             {"horizon": 2, "feedback": "hard"},
             "^--feedback must be one of soft, threshold:0.5, sample, got hard",

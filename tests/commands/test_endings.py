@@ -92,11 +92,12 @@ def test_who_reads_no_further_is_told_nothing(words):
     assert (process.returncode, err) == (141, b"")
 
 
+@pytest.mark.parametrize("sign", ["SIGTERM", "SIGUSR1"])
 @pytest.mark.parametrize(("words", "status"), [("list cores", 0), ("list frobnicate", 2)])
-def test_a_signal_while_python_ends_changes_nothing(words, status):
+def test_a_signal_while_python_ends_changes_nothing(words, status, sign):
     """As of a batch system that sends one again and again."""
     late = "import atexit, os, signal, sys; from videopred.__main__ import main; "
-    late += f"sys.argv = ['videopred', *{words.split()}]; atexit.register(os.kill, os.getpid(), signal.SIGTERM); main()"
+    late += f"sys.argv = ['videopred', *{words.split()}]; atexit.register(os.kill, os.getpid(), signal.{sign}); main()"
     done = subprocess.run([sys.executable, "-c", late], capture_output=True, check=False)
     assert done.returncode == status
 

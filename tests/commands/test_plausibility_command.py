@@ -220,6 +220,7 @@ def test_a_single_seed_has_no_deviation(place):
         "deviation": None,
     }
     assert seeds_table([scores]).count("  –") >= 3
+    assert "max is low also for who counts bright pixels" in seeds_table([scores])
     assert "; mean of 1 seed\n" in seeds_table([scores])
 
 

@@ -17,7 +17,7 @@ from videopred.datasets.digits import read_digits
 from videopred.datasets.generation import generate
 from videopred.eval.protocols import PROTOCOLS, Card
 from videopred.eval.settings import Protocol
-from videopred.judging.fitting import check_card, trained_on
+from videopred.judging.fitting import check_card, shows_its_digits, trained_on
 
 LEARNING = "--core gru --core.units 5 --codec.channels 2 3 --codec.embedding 7 --updates 1 --batch-size 2 --device cpu"
 ASKED = [(name, preset) for name, card in PROTOCOLS.items() for preset in card.datasets]
@@ -170,6 +170,25 @@ def test_digits_that_a_run_learned_from_are_told_under_any_protocol_or_none(
         assert (told in notes) == (shown and part == "test")
 
 
+@pytest.mark.parametrize(
+    ("learned", "tested", "part", "shown"),
+    [
+        ("srivastava", {"mnist_sha256": "whole"}, "test", True),  # made as they were needed
+        ("srivastava", {"mnist_sha256": "whole"}, "validation", False),
+        ("srivastava", {"mnist_sha256": read_digits().sha256}, "test", False),
+        ("srivastava", {"mnist_sha256": "whole", "test_digits": (3,)}, "test", True),
+        ("sm-mnist", {"mnist_sha256": "whole", "test_digits": (8, 9)}, "test", False),
+        ("balls4", {"mnist_sha256": "whole"}, "test", False),
+    ],
+)
+def test_digits_that_an_endless_run_learned_from_are_known_by_its_recipe(learned, tested, part, shown):
+    recipe = DATASETS["srivastava"].recipe.model_copy(update=tested)
+    data = DataRecord(path=learned, name=learned, sha256="")
+    assert shows_its_digits(SimpleNamespace(recipe=recipe), part, data) == shown
+    assert not shows_its_digits(SimpleNamespace(recipe=DATASETS["balls4"].recipe), part, data)
+    assert not shows_its_digits(SimpleNamespace(recipe=recipe), part, None)
+
+
 def test_of_films_that_do_not_say_how_they_were_made_no_training_is_asked():
     theirs: Any = SimpleNamespace(recipe=None, name="theirs")
     assert trained_on("rnem-balls", theirs, {Path("run"): DataRecord(path="gone.h5", name="balls4", sha256="")}) == ()
@@ -223,6 +242,17 @@ def test_of_a_model_that_draws_by_itself_it_is_said_that_the_best_of_several_is_
     assert Question("svg-smmnist", {}).notes_on_samples([], one) == ()
     assert Question("svg-smmnist", {}).notes_on_samples(["a"], three) == ()
     assert Question("rnem-balls", {}).notes_on_samples(["a"], one) == ()
+
+
+def test_scores_of_a_model_that_draws_by_itself_have_that_note(made, tmp_path, capfd, monkeypatch):
+    file = made("sm-mnist", train=3, test=2)
+    monkeypatch.chdir(tmp_path)
+    scoff = LEARNING.replace("--core gru", "--core scoff --core.files 2 --core.norm mean --core.eval-sample")
+    assert run(f"train {file} {scoff} --out drawing") == 0
+    capfd.readouterr()
+    assert run(f"evaluate drawing {file} --protocol brims-smmnist --first 1 --device cpu --json") == 0
+    notes = json.loads(capfd.readouterr().out)["notes"]
+    assert [note for note in notes if note.startswith("one film of each clip was judged of drawing, where brims-smm")]
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,7 @@ def test_answers_that_are_refused(tmp_path, lines, message):
             "film;plausibility\na;1\n",
             "that has film and plausibility, got 'film;plausibility'; separate columns by com",
         ),
+        ("film,surprise;b\na,1\n", "got 'film,surprise;b'; add it; larger plausibility is more plausible$"),
         ("film\tplausibility\na\t1\n", r"got 'film\\tplausibility'; separate columns by commas$"),
         ("Film, Plausibility\na,1\n", "got 'Film, Plausibility'; write them so, in small letters and without spaces$"),
         (

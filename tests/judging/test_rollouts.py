@@ -225,6 +225,10 @@ def test_what_a_model_itself_draws_is_the_same_again_and_leaves_torchs_stream_al
     assert torch.equal(torch.get_rng_state(), before)
     others, _ = imagine(predictor, file, "test", [2, 1], 3, 5)
     assert not torch.equal(others.prediction[[1, 0]], first.prediction), "it draws at all"
+    second, _ = imagine(predictor, file, "test", [1, 2], 3, 5, sample=1)
+    assert not torch.equal(second.prediction, first.prediction)
+    with pytest.raises(ValueError, match=r"^sample must be at least 0, got -1; count from 0$"):
+        imagine(predictor, file, "test", [1, 2], 3, 5, sample=-1)
     scores = clip_scores(predictor, file, "test", "mse", 3, 5, batch_size=2)
     assert torch.equal(torch.get_rng_state(), before)
     judged = evaluate(predictor, file, context=3, horizon=5, metrics=("mse",), batch_size=2)
