@@ -115,7 +115,11 @@ def test_a_link_to_a_place_that_is_not_there_is_refused(tmp_path):
     )
     with pytest.raises(FileNotFoundError, match=message):
         check_path.absent("--out", link, overwrite=False)
+    message = rf"^--out must .*, got {link}/seed-0/x, where {link} is a link to {place}; make {place.parent}, or cho"
+    with pytest.raises(FileNotFoundError, match=message):
+        check_path.absent("--out", link / "seed-0" / "x", overwrite=False)
     place.parent.mkdir()
+    assert check_path.absent("--out", link / "seed-0" / "x", overwrite=False) == link / "seed-0" / "x"
     assert check_path.absent("--out", link, overwrite=False) == link
 
 

@@ -18,6 +18,7 @@ class Outer(BaseModel):
     inner: Inner = Inner()
     must_be_given: int
     even: int = 2
+    name: str = ""
     sizes: tuple[int, ...] = Field((3,), min_length=1)
     ends: tuple[int, int] = (0, 1)
     steps: tuple[int, ...] = Field((5, 7), min_length=2)
@@ -129,9 +130,14 @@ def test_a_text_that_is_no_number_is_said_without_the_parser():
     [
         ({"must_be_given": 1, "sizes": 5}, "--sizes must be a list, got 5; write [5]"),
         (
-            {"must_be_given": print},
-            "--must-be-given must be a valid integer, got <built-in function print>; give its address, as MODULE:NAME",
+            {"must_be_given": 1, "name": print},
+            "--name must be a valid string, got <built-in function print>; give its address, as MODULE:NAME",
         ),
+        (
+            {"must_be_given": print},
+            "--must-be-given must be a valid integer, got <built-in function print>; see --help",
+        ),
+        ({"must_be_given": 1, "sizes": None}, "--sizes must be a list, got None; see --help"),
     ],
 )
 def test_what_a_program_gives_instead_is_told_how_to_be_written(values, said):

@@ -113,9 +113,12 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
     # A link stays, and leads to what is written; `resolve` raises where it leads to itself.
     place = Path(os.path.realpath(path)) if path.is_symlink() else path.absolute()
-    if path.is_symlink() and not place.parent.is_dir():  # as of a disk that is not there now
-        got, fix = f"{path}, a link to {place}", f"make {place.parent}, or choose another place"
-        raise FileNotFoundError(complaint(argument, "lead into a folder that is there", got, fix))
+    for link in (one for one in (path, *path.parents) if one.is_symlink()):
+        target = Path(os.path.realpath(link))
+        if not target.parent.is_dir():  # as of a disk that is not there now
+            got = f"{path}, {'a' if link == path else f'where {link} is a'} link to {target}"
+            fix = f"make {target.parent}, or choose another place"
+            raise FileNotFoundError(complaint(argument, "lead into a folder that is there", got, fix))
     above = next((parent for parent in place.parents if os.path.exists(parent)), None)
     if above is None or not (above.is_dir() and os.access(above, os.W_OK)):
         lacks = (

@@ -58,9 +58,9 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
     must = {"be a valid tuple": "be a list", "be a valid dictionary": "be an object or a dict"}.get(must, must)
     shown = "nothing" if kind == "too_short" and not got else repr(got)
     fix = "choose one that is" if must.startswith(_BOUNDS) else "see --help"
-    if must == "be a list":
+    if must == "be a list" and isinstance(got, int | float):
         fix = f"write [{shown}]"
-    elif callable(got):
+    elif must == "be a valid string" and callable(got):
         fix = "give its address, as MODULE:NAME"
     return check.complaint(name, must, shown, fix)
 

@@ -111,7 +111,20 @@ def roll_out(
     rolls = feedback not in ("true", "elsewhere")
     check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     _check_film("context", context, predictor, 1)
-    _check_intervention(predictor, context.shape[1])
+    check_intervention(predictor, context.shape[1])
+    return roll_on(predictor, context, horizon, feedback=feedback, chance=chance, trace=trace)
+
+
+def roll_on(
+    predictor: Predictor,
+    context: Tensor,
+    horizon: int,
+    *,
+    feedback: str = "soft",
+    chance: Sequence[torch.Generator] | None = None,
+    trace: bool = False,
+) -> Rollout:
+    """As `roll_out`, also from true frames beyond those after which an intervention begins."""
     if chance is None:
         chance = [torch.Generator().manual_seed(clip) for clip in range(len(context))]
     _check_chance(chance, len(context))
@@ -156,7 +169,7 @@ def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> N
     check.require(0 <= low <= high <= 1, name, "hold numbers in [0, 1]", got, fix)
 
 
-def _check_intervention(predictor: Predictor, frames: int) -> None:
+def check_intervention(predictor: Predictor, frames: int) -> None:
     """Refuse a context other than the one after which an intervention was told to begin."""
     core = getattr(predictor, "core", None)  # whatever rolls out like a model may have none
     if isinstance(core, Intervened):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from videopred.check import FaultyFileError
-from videopred.eval.answers import check_names, read_scores, write_answers
+from videopred.eval.answers import _table, check_names, read_scores, write_answers
 from videopred.eval.plausibility import from_numbers
 
 POSSIBLE = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1], [1, 0, 1, 0]], bool)
@@ -210,6 +210,13 @@ def test_answers_that_are_refused(tmp_path, lines, message):
     path.write_text("\n".join(lines))
     with pytest.raises(ValueError, match=message):
         read_scores(path, named(3))
+
+
+def test_columns_that_a_spreadsheet_left_empty_are_passed_over(tmp_path):
+    plain, wide = tmp_path / "plain.csv", tmp_path / "wide.csv"
+    plain.write_text("film,plausibility\nO1/0001_occluded_static_nobj1/1,0.5\n")
+    wide.write_text("film,plausibility,,\nO1/0001_occluded_static_nobj1/1,0.5,,,\n")
+    assert [line[1:] for line in _table(wide)] == [line[1:] for line in _table(plain)]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from videopred.judging.batches import Batch
 from videopred.judging.choosing import clip_scores
 from videopred.judging.predicting import batch_predictor
 from videopred.judging.sharing import Share
+from videopred.models.intervention_settings import Intervention
+from videopred.models.interventions import intervene
 from videopred.models.predictor import Prediction
 from videopred.processes import my_place
 from videopred.rollout import predict_next, roll_out
@@ -233,3 +235,20 @@ def test_what_a_model_itself_draws_is_the_same_again_and_leaves_torchs_stream_al
     assert torch.equal(torch.get_rng_state(), before)
     judged = evaluate(predictor, file, context=3, horizon=5, metrics=("mse",), batch_size=2)
     np.testing.assert_allclose(scores, judged.measurements["model"]["mse"]["mse"].mean(1))
+
+
+@pytest.mark.parametrize(("kind", "metric"), [("rims", "mse"), ("scoff", "own-fg-ari")])
+def test_true_frames_that_go_on_behind_the_context_are_judged_under_an_intervention(tmp_path, kind, metric):
+    """Its beginning is held against the context, not against all frames that are read."""
+    file = open_dataset(tiny_data(tmp_path))
+    config = tiny_model(kind)
+    if kind == "scoff":
+        config = config.model_copy(
+            update={"codec": models.codec_config("rnem", channels=(2, 3)), "decoder": models.decoder_config("masks")}
+        )
+    model = models.build(config, file.film_shape)
+    asked: dict[str, Any] = {"context": 3, "horizon": 4, "metrics": (metric,), "feedback": "true"}
+    changed = evaluate(intervene(model, Intervention(without=(1,)), 3), file, **asked)
+    assert changed.mean("model", metric) != evaluate(model, file, **asked).mean("model", metric)
+    with pytest.raises(ValueError, match=r"^context must have as many frames as `intervene` was told, 4, got 3; give"):
+        evaluate(intervene(model, Intervention(without=(1,)), 4), file, **asked)

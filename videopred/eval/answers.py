@@ -199,11 +199,11 @@ def _table(path: Path) -> Iterator[tuple[int, str, str, str, str]]:
         elif set(_COLUMNS) <= {head.strip().lower() for head in heads}:
             fix = "write them so, in small letters and without spaces"
         check.require(not missing, str(path), must, repr(got), fix)
-        check.each_once(f"the head line of {path}", heads)
+        check.each_once(f"the head line of {path}", [head for head in heads if head])  # spreadsheets leave some empty
         for row in rows:
-            more = ",".join(row.get(None) or [])
+            more = ",".join(filter(str.strip, row.get(None) or []))
             where, must = f"{path}, line {rows.line_num},", f"have {len(heads)} values, as the head line has"
-            check.require(not more.strip(), where, must, f"also {more}", "write decimals with a point")
+            check.require(not more, where, must, f"also {more}", "write decimals with a point")
             label = (row.get("possible") or "").lower()  # spreadsheets shout
             label = {"1": "true", "0": "false"}.get(label, label)
             yield rows.line_num, row.get("aggregate") or "given", row["film"] or "", row["plausibility"] or "", label

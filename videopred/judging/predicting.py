@@ -16,7 +16,7 @@ from videopred.judging.batches import Batch, Predicted, seeded_sample
 from videopred.judging.fitting import check_fit, check_opened, check_part
 from videopred.judging.own_masks import masks_of
 from videopred.models.predictor import Predictor
-from videopred.rollout import Rollout, predict_next, roll_out
+from videopred.rollout import Rollout, check_intervention, predict_next, roll_on, roll_out
 
 Predict = Callable[[Tensor, int], Tensor | tuple[Tensor, Tensor]]
 """What can be judged: (context film (B, T, C, H, W), horizon) -> film (B, horizon, C, H, W) in [0, 1]; or that and its
@@ -37,6 +37,7 @@ def batch_predictor(predictor: Predictor, feedback: str, *, masks: bool = False)
 
     def predict_batch(batch: Batch, sample: int) -> Tensor:
         if batch.one_step:
+            check_intervention(predictor, batch.context.shape[1])
             return predict_next(predictor, batch.film.to(device))[:, -batch.horizon :]
         given = batch.context.to(device)
         return roll_out(
@@ -47,7 +48,8 @@ def batch_predictor(predictor: Predictor, feedback: str, *, masks: bool = False)
         # One step more than is asked for, which reads the last frame that is; of true frames, all are read.
         given, ahead = (batch.film, 1) if batch.one_step else (batch.context, batch.horizon + 1)
         fed, chance = "soft" if batch.one_step else feedback, _chance(batch.clips, sample)
-        said = roll_out(predictor, given.to(device), ahead, feedback=fed, chance=chance, trace=True)
+        check_intervention(predictor, batch.context.shape[1])
+        said = roll_on(predictor, given.to(device), ahead, feedback=fed, chance=chance, trace=True)
         film = said.one_step[:, -batch.horizon :] if batch.one_step else said.prediction[:, :-1]
         return Predicted(film, masks_of(predictor, said.trace, batch.horizon))
 
