@@ -94,11 +94,9 @@ def rollout(
     predictor = load_run(run, device)
     if not intervention.idle:
         predictor = intervene(predictor, intervention, asked.context)
-    rolled = [
-        imagine(predictor, asked.file, part, chosen, asked.context, asked.horizon, feedback=feedback, sample=sample)
-        for sample in range(samples)
-    ]
-    rollout, truth = rolled[0]
+    what = (predictor, asked.file, part, chosen, asked.context, asked.horizon)
+    rollout, truth = imagine(*what, feedback=feedback)
+    others = [imagine(*what, feedback=feedback, sample=sample)[0].prediction for sample in range(1, samples)]
     made = {
         "run": str(named_path(run)),
         "data": str(named_path(data)),
@@ -112,13 +110,13 @@ def rollout(
     }
     for flag, one in paths.items():
         check_path.absent(flag, one, overwrite)  # another command may have made it meanwhile
-    save_rollout(path, rollout, truth, made, [other.prediction for other, _ in rolled[1:]])
+    save_rollout(path, rollout, truth, made, others)
     if trace is not None:
         from videopred.judging.probing import known_of
 
         save_trace(trace, rollout, known_of(asked.file, part, chosen, asked.context + asked.horizon), made)
     if first is None and len(chosen) < there and not json_:
         print(f"the first {len(chosen)} of {there} clips of the {part} part; --first {there} takes all")
-    if samples > 1 and all(rollout.prediction.equal(other.prediction) for other, _ in rolled) and not json_:
+    if samples > 1 and all(rollout.prediction.equal(other) for other in others) and not json_:
         print("all samples are the same; --feedback sample draws them")
     terminal.print_files(list(paths.values()), json_)
