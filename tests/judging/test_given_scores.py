@@ -79,6 +79,7 @@ def test_predictions_shorter_than_a_named_protocol_are_not_told_to_change_it(tmp
         (SOFT[:2], 4, "--pred must hold the 3 clips to score, got 2 in .*p.npy; give --first 2 for the first"),
         (SOFT[[0, 1, 2, 0]], 4, "--pred must hold the 3 clips to score, got 4 in .*p.npy; leave the others out"),
         (SOFT[:, :3], 4, "--pred must hold the 4 frames of the horizon, got 3 in .*p.npy; give --context 1 if so many"),
+        (SOFT[:, :2], 3, "--pred must hold the 3 frames of the horizon, got 2 in .*p.npy; give a shorter --horizon"),
         (
             SOFT[..., :6],
             4,

@@ -90,8 +90,8 @@ def _check_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol) ->
     check.require(predicted.clips == clips, flag, must, got, fix)
     must, got = f"hold the {protocol.horizon} frames of the horizon", f"{predicted.frames} in {name}"
     fix = f"predict as many as {protocol.name} asks for" if protocol.name else "give a shorter --horizon"
-    before = file.frames - predicted.frames
-    if not protocol.name and protocol.context == 0 and protocol.horizon == file.frames and before > 0:
+    if not protocol.name and protocol.horizon == file.frames:  # and so without context
+        before = file.frames - predicted.frames
         fix = f"give --context {before} if so many true frames come before them, else a shorter --horizon"
     check.require(predicted.frames >= protocol.horizon, flag, must, got, fix)
     ours, theirs = predicted.film_shape, file.film_shape
