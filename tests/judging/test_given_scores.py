@@ -2,12 +2,14 @@
 
 import re
 
+import h5py
 import imageio.v3 as iio
 import numpy as np
 import pytest
 import torch
 from given_arrays import HARD, SOFT, given, open_one, score_one
 
+from videopred.datasets import open_dataset
 from videopred.eval.settings import Protocol
 from videopred.judging.evaluating import judge
 from videopred.judging.given_films import GivenFilms, GivenTruth
@@ -103,7 +105,7 @@ def test_longer_predictions_are_cut_and_that_is_said(tmp_path):
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
     scores = score_one(predicted, truth, Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere"))
-    assert "of the 4 frames in" in scores.table()
+    assert scores.notes == (f"of the 4 frames in {tmp_path / 'p.npy'}, the first 2 were scored",)
     expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))[:2]
     np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
 
@@ -119,6 +121,21 @@ def test_longer_predictions_that_begin_with_the_context_are_refused(tmp_path, fr
     message = "--pred must begin with the first predicted frame, got .*, which begins with the . true ones before it"
     with pytest.raises(ValueError, match=message):
         score_one(predicted, truth, asked)
+
+
+def test_so_are_those_of_films_of_which_a_frame_comes_again_and_of_another_part(tmp_path):
+    true = HARD.copy()
+    true[:, 2] = true[:, 0]
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["training/features"], file["test/features"] = (
+            films.transpose(1, 0, 3, 4, 2).astype(np.float32) for films in (true, 1 - true)
+        )
+    np.save(tmp_path / "p.npy", true)
+    asked = Protocol(part="train", context=2, horizon=2, metrics=("mse",), feedback="elsewhere")
+    with open_dataset(tmp_path / "t.h5") as data:
+        predicted, _ = open_one("train", data, pred=tmp_path / "p.npy", range=(0, 1), axes="BTCHW")
+        with pytest.raises(ValueError, match=r"^--pred must begin with the first predicted frame, got "):
+            score_one(predicted, data, asked)
 
 
 @pytest.mark.parametrize(("kind", "value_range"), [(np.float16, (0, 1)), (np.float32, (-1, 1)), (np.float64, (0, 1))])
@@ -161,10 +178,11 @@ def test_right_predictions_of_films_that_repeat_are_taken(tmp_path, frames):
     assert told == ([following] if frames == 4 else [])
 
 
-def test_predictions_that_copy_what_stands_still_are_taken(tmp_path):
+@pytest.mark.parametrize("still", [1, 2])
+def test_predictions_that_copy_what_stands_still_are_taken(tmp_path, still):
     true = np.concatenate([HARD[:, :1].repeat(2, axis=1), HARD[:, 2:]], axis=1)
     np.save(tmp_path / "t.npy", true)
-    np.save(tmp_path / "p.npy", true[:, :2])
+    np.save(tmp_path / "p.npy", np.concatenate([true[:, :still], SOFT[:, still:2]], axis=1))
     truth = GivenTruth(given(tmp_path / "t.npy", value_range=(0, 1), axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
     scores = score_one(predicted, truth, Protocol(context=2, horizon=2, metrics=("mse",), feedback="elsewhere"))
@@ -193,6 +211,9 @@ def test_whole_clips_that_begin_with_true_frames_are_remarked(tmp_path, true, to
     scores = score_one(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
     path, context = tmp_path / "p.npy", f"if they are context, say --context {true}"
     assert list(scores.notes) == [f"the first {one} of {path} equal the true ones; {context}" for one in told]
+    if 0 < true < 4:  # all that are asked for
+        scores = score_one(predicted, truth, Protocol(context=0, horizon=true, metrics=("mse",), feedback="elsewhere"))
+        assert [note for note in scores.notes if "equal the true ones" in note] == []
 
 
 def test_longer_predictions_of_a_clip_that_stands_still_are_none_that_begin_with_the_context(tmp_path):
@@ -253,13 +274,14 @@ def test_a_gif_without_times_is_remarked(tmp_path):
     assert given(tmp_path / "g.gif").remark == ""
 
 
-def test_an_array_has_no_names_to_be_held_against_those_of_pictures(tmp_path):
+@pytest.mark.parametrize(("pred", "true"), [("p.npy", "t"), ("t", "p.npy")])
+def test_an_array_has_no_names_to_be_held_against_those_of_pictures(tmp_path, pred, true):
     """Its clips are counted from 0, and these may be called as if counted from 1."""
     for clip, film in enumerate(HARD, 1):
         (tmp_path / "t" / f"clip {clip}").mkdir(parents=True)
         for frame, pixels in enumerate(film[:, 0] * 255):
             iio.imwrite(tmp_path / "t" / f"clip {clip}" / f"{frame}.png", pixels)
     np.save(tmp_path / "p.npy", HARD)
-    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t", "range": (0, 1), "axes": "BTCHW"}
+    said = {"pred": tmp_path / pred, "true": tmp_path / true, "range": (0, 1), "axes": "BTCHW"}
     asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
     assert score_one(*open_one("test", **said), asked).mean("prediction", "mse") == 0
