@@ -50,7 +50,8 @@ def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
     schema = np.zeros((B, STEPS, K), int)
     schema[..., 1] = 1 - mode
     made = {"run": "models/mine", "part": "train", "feedback": "soft", "intervention": ["--without", "1"]}
-    report = probe_trace(kept(tmp_path / "t.npz", known, states, made, schema=schema, attention=states))
+    trace = {"schema": schema, "attention": states, "pairs": np.stack([schema, schema], -1)}
+    report = probe_trace(kept(tmp_path / "t.npz", known, states, made, **trace))
     assert report["of"] == "models/mine --part train --without 1"
     assert {name: report[name] for name in ("clips", "steps", "modules")} == {
         "clips": B,
@@ -65,7 +66,7 @@ def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
     told = report["schema"]["series/indicator"]
     assert (told["nmi"], told["purity"], told["modules"]) == (1, 1, [0, 1, 0])
     assert told["nmi_by_chance"] < 0.7
-    assert "attention" not in report
+    assert {"attention", "pairs"}.isdisjoint(report)
 
 
 def test_films_of_a_scene_are_in_one_half_and_its_number_is_no_label(tmp_path):
@@ -135,19 +136,21 @@ def test_what_all_modules_choose_together_may_tell_what_none_tells_alone(tmp_pat
     assert (told["nmi"], told["purity"], told["modules"]) == (pytest.approx(2 / 3, abs=1e-3), 1, [0, 0])
 
 
-def test_how_often_modules_are_active_and_schemata_in_use_is_told_of_the_rollout(tmp_path, known):
+@pytest.mark.parametrize("layer", ["", "layer1."])
+def test_how_often_modules_are_active_and_schemata_in_use_is_told_of_the_rollout(tmp_path, known, layer):
     """Of five schemata, of which the context alone uses number 3."""
     schema, active = np.full((B, STEPS, K), 3), np.zeros((B, STEPS, K), bool)
     schema[:, CONTEXT - 1 :] = [0, 1, -1]
     schema[0, CONTEXT - 1 :, 0] = 1
     active[:, CONTEXT - 1 :, 1], active[:2, CONTEXT - 1 :, 2] = True, True
     trace = {"schema": schema, "active": active, "schema_weights": np.zeros((B, STEPS, K, 5))}
+    trace = {f"{layer}{name}": values for name, values in trace.items()}
     path = kept(tmp_path / "t.npz", known, np.zeros((B, STEPS, K, D)), **trace)
     shares = [7 / 16, 9 / 16, 0, 0, 0]
-    assert probe_trace(path)["usage"] == {"schema": shares, "active": [0, 1, 2 / B]}
-    del trace["schema_weights"]
+    assert probe_trace(path)["usage"] == {f"{layer}schema": shares, f"{layer}active": [0, 1, 2 / B]}
+    del trace[f"{layer}schema_weights"]
     path = kept(tmp_path / "u.npz", known, np.zeros((B, STEPS, K, D)), **trace)
-    assert probe_trace(path)["usage"]["schema"] == shares[:2], "whether there are others is not known"
+    assert probe_trace(path)["usage"][f"{layer}schema"] == shares[:2], "whether there are others is not known"
 
 
 def test_each_layer_of_a_stack_is_read_by_itself(tmp_path, known):
@@ -165,12 +168,13 @@ def test_of_films_without_truth_usage_and_attention_are_told_alone(tmp_path, cap
     chance = np.random.default_rng(0)
     above = chance.random((B, STEPS, 2))
     trace = {"layer0.top_down": above, "null_attention": np.ones((B, STEPS, K)), "comm_attention": above}
+    trace |= {"layer1.null_attention": np.zeros((B, STEPS, 4)), "layer0.states": np.zeros((B, STEPS, 2, D))}
     report = probe_trace(kept(tmp_path / "t.npz", {}, np.zeros((B, STEPS, K, D)), **trace))
     assert list(report) == ["clips", "steps", "modules", "attention"]
     np.testing.assert_allclose(
         report["attention"].pop("layer0.top_down"), above[:, CONTEXT - 1 :].mean((0, 1)), atol=1e-4
     )
-    assert report["attention"] == {"null_attention": [1, 1, 1]}
+    assert report["attention"] == {"null_attention": [1, 1, 1], "layer1.null_attention": [0, 0, 0, 0]}
     probe(tmp_path / "t.npz")
     out = capsys.readouterr().out
     assert "attention.layer0.top_down  " in out

@@ -82,7 +82,7 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     fix = "roll out more, by a higher --first or of data that has more"
     check.require(clips > 1, "TRACE", "hold two clips at least", clips, fix)
     scenes = _scenes(kept, clips)
-    moving = {name: kept[f"truth/{name}"][:, first + 1 :][:, :steps] for name in _MOVING if f"truth/{name}" in kept}
+    moving = {name: kept[f"truth/{name}"][:, first + 1 :] for name in _MOVING if f"truth/{name}" in kept}
     kinds = _kinds(kept, first, steps)
     report |= _read(states, moving, kinds, scenes)
     for name, of_layer in kept.items():
