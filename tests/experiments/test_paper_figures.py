@@ -130,6 +130,7 @@ def test_the_narrow_lstm_is_the_papers():
     plan = make_plan(PAPER_FIGURES["rims-figure-8"], "paper", Path("here"))
     narrow = [training for training in plan.trainings if training.run.name.endswith("-narrow-lstm")]
     assert [training.flags for training in narrow] == 2 * [("--core", "lstm-balls")]
+    assert all("--core lstm-balls" in " ".join(training.words) for training in narrow)
     assert PRESETS["lstm-balls"].core == LSTMConfig(units=250)
 
 
@@ -138,6 +139,22 @@ def test_modules_are_silenced_on_digits_that_they_learned(number):
     """The test part has others."""
     judging = make_plan(PAPER_FIGURES[f"rims-figure-{number}"], "paper", Path("here")).judging
     assert judging[0][judging[0].index("--part") + 1] == "validation"
+
+
+def test_clips_of_a_preset_are_predicted_one_step_ahead_and_calibrated_on_those_that_were_trained_on():
+    plan = make_plan(PAPER_FIGURES["rims-figure-13"], "tiny", Path("here"))
+    scoring = [words for words in plan.judging if words[0] == "evaluate"]
+    for balls, words in enumerate(scoring, 1):
+        assert words[4] == f"datasets/crops{balls}-tiny.h5"
+        asked = ("--feedback", "true", "--reference", "datasets/crops-tiny.h5", "--metrics", "f1", "balanced-accuracy")
+        assert words[9:-3] == asked
+    assert [list(clips.clips) for clips in plan.clips.values()] == [["train", "validation", "test"], *[["test"]] * 6]
+    assert plan.shown == [Path("here/all-11")]
+
+
+def test_table_1_is_of_the_mean_over_frames():
+    (words,) = make_plan(PAPER_FIGURES["scoff-table-1"], "small", Path("here")).judging
+    assert words[words.index("--aggregates") + 1] == "mean"
 
 
 def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figure():
