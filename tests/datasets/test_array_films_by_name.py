@@ -238,6 +238,11 @@ def test_what_is_wrong_is_one_clear_line(tmp_path, arrays, config, complaint):
     assert "\n" not in str(caught.value)
 
 
+def test_a_name_may_hold_a_sign_of_equality():
+    array = ImportConfig(array=("test=lr=0.1", "train=lr=1")).array_of_part
+    assert list(array.items()) == [("train", "lr=1"), ("test", "lr=0.1")]
+
+
 @pytest.mark.parametrize(
     ("config", "complaint"),
     [

@@ -307,7 +307,10 @@ def test_nothing_there(tmp_path):
             "--range must be two numbers, black first, got 1 1; write e.g. --range 0 1, or --range -1 1",
         ),
         ({"height": 5}, "--height and --width must be given together, got --height 5 alone; add the other"),
+        ({"width": 7}, "--height and --width must be given together, got --width 7 alone; add the other"),
         ({"width": 0, "height": 1}, "--width must be greater than or equal to 1, got 0"),
+        ({"width": 1, "height": 4097}, "--height must be less than or equal to 4096, got 4097"),
+        ({"width": 4097, "height": 1}, "--width must be less than or equal to 4096, got 4097"),
     ],
 )
 def test_words_that_mean_nothing(config, complaint):
