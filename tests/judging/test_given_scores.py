@@ -1,5 +1,6 @@
 """Scores of films made elsewhere: those of the same films by a function, and a line for whatever does not fit."""
 
+import json
 import re
 
 import h5py
@@ -285,3 +286,14 @@ def test_an_array_has_no_names_to_be_held_against_those_of_pictures(tmp_path, pr
     said = {"pred": tmp_path / pred, "true": tmp_path / true, "range": (0, 1), "axes": "BTCHW"}
     asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
     assert score_one(*open_one("test", **said), asked).mean("prediction", "mse") == 0
+
+
+def test_rollouts_of_files_with_other_clips_are_not_held_against_each_other(tmp_path):
+    for name in ("p", "t"):
+        made = {"data": f"{name}.h5", "part": "test", "clips": [0, 1, 2], "context": 1, "fingerprint": name}
+        films = SOFT.astype(np.float32)
+        np.savez(tmp_path / f"{name}.npz", prediction=films, truth=films, made=json.dumps(made))
+    predicted, truth = open_one("test", pred=tmp_path / "p.npz", true=tmp_path / "t.npz")
+    message = r"^--pred must be of the clips and the context of \S+t.npz, got \S+p.npz, of other clips of p.h5; score"
+    with pytest.raises(ValueError, match=message):
+        score_one(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
