@@ -198,6 +198,17 @@ def test_the_first_weights_are_those_of_another_run(data, old, tmp_path):
     assert json.loads((run / "settings.json").read_text())["init_from"] == str(old)
 
 
+def test_the_first_weights_are_drawn_from_the_seed(data, tmp_path):
+    """Nothing is learned here but the signs of zeros, so that the order of clips says nothing."""
+    drawn = []
+    for out, seed in (("one", 3), ("again", 3), ("other", 5)):
+        settings = tiny_training(updates=1, learning_rate=1e-30, seed=seed)
+        drawn.append(weights(train(data, tiny_model("lstm"), settings, out=tmp_path / out, device="cpu")))
+    assert equal(drawn[0], drawn[1])
+    matrices = [name for name, drawn_first in drawn[0].items() if drawn_first.ndim > 1]
+    assert not any(torch.equal(drawn[0][name], drawn[2][name]) for name in matrices)
+
+
 def test_first_weights_in_64_bits_are_not_rounded(data, tmp_path):
     settings = tiny_training(updates=1, precision="64-true")
     first = train(data, tiny_model(), settings, out=tmp_path / "first", device="cpu")
