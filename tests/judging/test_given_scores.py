@@ -105,8 +105,10 @@ def test_longer_predictions_are_cut_and_that_is_said(tmp_path):
     np.save(tmp_path / "p.npy", SOFT)
     truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
-    scores = score_one(predicted, truth, Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere"))
-    assert scores.notes == (f"of the 4 frames in {tmp_path / 'p.npy'}, the first 2 were scored",)
+    asked = Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere")
+    scores = score_one(predicted, truth, asked, notes=("one of the caller's",))
+    told = f"of the 4 frames in {tmp_path / 'p.npy'}, the first 2 were scored"
+    assert scores.notes == ("one of the caller's", told)
     expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))[:2]
     np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
 
