@@ -28,6 +28,46 @@ class SoundSchemata(SoundCore):
         return output, state, {"schema": schema, "schema_weights": weights}
 
 
+class OfOneLayer(SoundSchemata):
+    """The same where what is traced is of a layer, and its module takes none at first; nothing is wrong with it."""
+
+    trace_axes: Mapping[str, str] = {"layer0.schema": "K", "layer0.schema_weights": "K S"}
+
+    def advance(self, projected: Any, state: State) -> tuple[Tensor, State, Trace]:
+        first = (state == 0).all(-1, keepdim=True)
+        output, state, trace = super().advance(projected, state)
+        trace["schema"] = trace["schema"].where(~first, -1)
+        return output, state, {f"layer0.{name}": values for name, values in trace.items()}
+
+
+class WithoutACount(SoundSchemata):
+    """Nor with one that does not say how many there are, and so cannot be told which to take."""
+
+    schema_count = 0
+    with_schema = property()  # type: ignore[assignment]
+
+
+class NumbersThoseOfItsLayerFromOne(OfOneLayer):
+    def advance(self, projected: Any, state: State) -> tuple[Tensor, State, Trace]:
+        output, state, trace = super().advance(projected, state)
+        return output, state, trace | {"layer0.schema": 1 + trace["layer0.schema"]}
+
+
+class TakesOneThatIsNotThere(SoundSchemata):
+    """Of a single one."""
+
+    schema_count = 1
+
+    def advance(self, projected: Any, state: State) -> tuple[Tensor, State, Trace]:
+        output, state, trace = super().advance(projected, state)
+        wanted = isinstance(projected, tuple)
+        return (
+            output,
+            state,
+            {"schema": trace["schema"] * 0 + wanted, "schema_weights": trace["schema_weights"][..., :1]},
+        )
+
+
 class NumbersThemByFractions(SoundSchemata):
     def advance(self, projected: Any, state: State) -> tuple[Tensor, State, Trace]:
         output, state, trace = super().advance(projected, state)
@@ -64,7 +104,15 @@ class CannotBeTold(SoundSchemata):
 
 
 CHECK = conformance.schemata_are_as_many_as_it_says
+SOUND = [SoundSchemata, OfOneLayer, WithoutACount]
+"""Those with which nothing is wrong."""
 CORES = [
+    (
+        NumbersThoseOfItsLayerFromOne,
+        CHECK,
+        "trace layer0.schema must lie below schema_count, 3, got torch.int64 from 0 ",
+    ),
+    (TakesOneThatIsNotThere, CHECK, "with_schema must have every module take schema 0, got torch.int64 from 1 to 1 in"),
     (NumbersThemByFractions, CHECK, "trace schema must be of whole numbers, -1 for .*, got torch.float32 from 0 to 1$"),
     (NumbersThemBelowNone, CHECK, "trace schema must be of whole numbers, -1 for .*, got torch.int64 from -4 to -2$"),
     (NumbersThemFromOne, CHECK, "trace schema must lie below schema_count, 3, got torch.int64 from 1 to 3$"),

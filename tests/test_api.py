@@ -104,6 +104,8 @@ def test_the_settings_of_each_part_of_a_model_are_made_by_name():
         videopred.codec_config(3)
     with pytest.raises(ValueError, match=r"^decoder nowhere:Nothing must be importable, got"):
         videopred.decoder_config("nowhere:Nothing")
+    with pytest.raises(ValueError, match=r"^--core\.comm-heads must be left out with --core\.no-comm"):
+        videopred.core_config("rims-balls", comm=False, comm_heads=3)
     with pytest.raises(TypeError, match=r"^core must be a name, got None; give one of gru, lstm, "):
         videopred.core_config(None)
 

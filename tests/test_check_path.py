@@ -97,11 +97,11 @@ def test_of_runs_from_several_seeds_one_must_be_named(tmp_path):
 
 def test_a_folder_of_runs_is_told_which_there_are(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for count, held in enumerate(("m/a", "m/a m/b", "m/a m/b m/c", "m/a m/b m/c and others")):
+    for count, held in enumerate(("m/a", "m/a, m/b", "m/a, m/b, m/c", "m/a, m/b, m/c, …")):
         run = Path("m") / "abcd"[count]
         run.mkdir(parents=True)
         (run / "settings.json").touch()
-        message = f"^RUN must be a run folder with .*, got m, which holds {held}; give one, or several"
+        message = f"^RUN must be a run folder with .*, got m, which holds runs; give one of them: {held}$"
         with pytest.raises(FileNotFoundError, match=message):
             check_path.run_folder(Path("m"))
 

@@ -173,8 +173,9 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
     if waits := waiting_run(run):
         raise FileNotFoundError(complaint(argument, must, run, waits))
     if runs := [str(one.parent) for one in sorted(run.glob(f"*/{SETTINGS}"))]:
-        held = f"{run}, which holds {' '.join(runs[:3])}{' and others' if len(runs) > 3 else ''}"
-        raise FileNotFoundError(complaint(argument, must, held, "give one, or several one after the other"))
+        more = ", …" if len(runs) > 3 else ""
+        fix = f"give one of them: {', '.join(runs[:3])}{more}"
+        raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs", fix))
     if not run.exists():
         raise not_found_error(argument, must, run, fix, nearest_run(run))
     if run.suffix == ".ckpt" and (inside := run.resolve().parent).name == "checkpoints":

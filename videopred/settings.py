@@ -97,9 +97,10 @@ class Settings(BaseModel):
             elif name in cls.model_fields and cls.model_fields[name].default in (None, ()):
                 cls.__annotations__[name] = Annotated[kind, NO_DEFAULT_SHOWN]
         told = [f"{name}: {field.description}" for name, field in cls.model_fields.items() if field.description]
-        if cls.__doc__ and told:  # which help() and notebooks show
+        doc = (cls.__doc__ or "").rstrip()
+        if told and "Attributes:" not in doc:  # which help() and notebooks show
             lines = "\n".join(f"        {line}" for line in told)
-            cls.__doc__ = f"{cls.__doc__.rstrip()}\n\n    Attributes:\n{lines}\n    "
+            cls.__doc__ = f"{doc}\n\n    Attributes:\n{lines}\n    "
 
     def __init__(self, **values: Any) -> None:
         """Settings from their values by name; what is wrong raises a ValueError in one line."""

@@ -84,7 +84,8 @@ def plausibility(
     """
     config = PlausibilityConfig() if config is None else config
     check.require_instance("config", config, PlausibilityConfig)
-    stamp, asked, name = None, dict[str, str](surprise=config.surprise), "the model"
+    stamp, name = None, "the model"
+    asked: dict[str, str] = {"surprise": config.surprise}
     if isinstance(run, str | Path):
         name = str(named_path(Path(run)))
         asked["run"] = name

@@ -194,6 +194,14 @@ def test_a_rollout_that_was_kept_has_the_scores_of_its_run(place, rolled, tmp_pa
     np.testing.assert_allclose(of_both["rows"]["prediction"]["mse"]["steps"], expected, rtol=1e-6)
 
 
+def test_the_command_shares_clips_with_processes_that_were_started_with_it(place, monkeypatch, capfd):
+    for name, value in {"WORLD_SIZE": "2", "RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("MASTER_ADDR", raising=False)
+    assert run(f"evaluate {place / 'gru'} {place / 'balls4.h5'} --metrics mse --out elsewhere") == 2
+    assert "MASTER_ADDR must say where the processes meet" in capfd.readouterr().err
+
+
 def test_samples_that_were_kept_have_the_scores_of_their_run(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     asked = f"{place / 'gru'} {place / 'balls4.h5'} --context 5 --horizon 4 --feedback sample --samples 3"

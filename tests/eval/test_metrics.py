@@ -44,6 +44,11 @@ def test_metric_describes_itself(name):
     assert name in REFERENCES
 
 
+def test_a_metric_is_asked_for_by_name():
+    with pytest.raises(TypeError, match=r"^--metrics must be a name, got 3; give one, such as mse$"):
+        make_metric(3)
+
+
 def test_convention_tells_the_settings():
     assert "p >= 0.3" in make_metric("f1", F1Config(threshold=0.3)).convention
     assert "window 7" in make_metric("ssim", SSIMConfig(window=7)).convention

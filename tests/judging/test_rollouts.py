@@ -151,6 +151,8 @@ def test_several_models_of_one_kind_have_a_mean_over_their_seeds(file):
     alone = [evaluate(one, file, **asked).mean("model", "mse") for one in (a, c)]
     assert scores.over_seeds("two", "mse")[0] == pytest.approx(np.mean(alone))
     assert evaluate(a, file, **asked).seeds == {}
+    with pytest.raises(TypeError, match=r"^seeds must be a dict of rows by group, got \(\); write"):
+        evaluate(a, file, **asked, seeds=())
     with pytest.raises(ValueError, match=r"seeds two must be one of model, got a; choose one of these"):
         evaluate(a, file, **asked, seeds={"two": ["a", "c"]})
 
@@ -168,6 +170,8 @@ def test_processes_share_clips_only_where_that_is_asked_for(file, monkeypatch):
     assert own == alone
     with pytest.raises(ValueError, match="MASTER_ADDR must say where the processes meet"):
         evaluate(model, file, **asked, share=True)
+    with pytest.raises(TypeError, match=r"^share must be True or False, got 1; choose one of these$"):
+        evaluate(model, file, **asked, share=1)
     with pytest.raises(ValueError, match="MASTER_ADDR must say where the processes meet"):
         judge(still, file, protocol, share=True)
 

@@ -72,9 +72,13 @@ def test_where_modules_share_attention_with_the_input_it_is_the_last_column():
     plot = communication([there]).axes[1]
     assert [label.get_text() for label in plot.get_xticklabels()] == ["0", "1", "2", "input"]
     assert [label.get_text() for label in plot.get_yticklabels()] == ["0", "1", "2"]
-    apart = view(trace={"comm_attention": shares[..., :3], "input_attention": shares[..., :3]})
-    (found,) = measure([apart], slice(CONTEXT, None))
-    np.testing.assert_allclose(found, shares[CONTEXT:, ..., :3].mean((0, 1)))
+    rounded = view(trace={"comm_attention": 1.004 * shares[..., :3], "input_attention": 1.004 * shares[..., 3:]})
+    assert measure([rounded, there], slice(CONTEXT, None))[0].shape == (3, 4)
+    whole = shares[..., :3] / shares[..., :3].sum(-1, keepdims=True)
+    for heard_alone, read in ((shares[..., :3], shares[..., :3]), (whole, 0 * shares[..., 3:])):
+        apart = view(trace={"comm_attention": heard_alone, "input_attention": read})
+        (found,) = measure([apart], slice(CONTEXT, None))
+        np.testing.assert_allclose(found, heard_alone[CONTEXT:].mean((0, 1)))
 
 
 def test_a_module_that_never_hears_has_dashes():

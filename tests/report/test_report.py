@@ -20,6 +20,7 @@ from videopred import cli
 from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.eval import comparison
+from videopred.eval.plausibility_text import ABSOLUTE, RELATIVE, UNSOUND
 from videopred.eval.saved_scores import load_scores
 from videopred.eval.settings import Protocol
 from videopred.eval.tables import written
@@ -290,11 +291,17 @@ def test_plausibility_is_shown_if_it_was_judged(made, tmp_path, monkeypatch):
     folder = tmp_path / "eval" / "rims" / "films"
     folder.mkdir(parents=True)
     settings = {"data": "films.h5", "run": "models/rims", "part": "test", "burn_in": 3}
-    (folder / "plausibility.json").write_text(json.dumps({"settings": settings, "errors": errors}))
-    text = write_report([made / "models" / "rims"], tmp_path / "p.html", results=tmp_path / "eval").read_text()
+    for name in ("mean", "max"):
+        told = json.dumps({"settings": settings, "errors": {name: errors["max"]}})
+        (folder / "plausibility.json").write_text(told)
+        place = tmp_path / f"{name}.html"
+        text = write_report([made / "models" / "rims"], place, results=tmp_path / "eval").read_text()
+        assert (UNSOUND.capitalize() in Page(text).text) == (name == "max")
     page = Page(text)
     assert page.faults == []
     assert "max, all scenes 7 0.250 (0.125 to 0.500) 0.250" in page.text
+    for told in (f"Relative errors: {RELATIVE}.", f"Absolute errors: {ABSOLUTE}.", f"{UNSOUND.capitalize()}."):
+        assert told in page.text
     assert "max, block O1" in page.text
     assert "--burn-in 3 --aggregates max --draw 0 --overwrite" in page.text
     for kind in ("gif", "png"):

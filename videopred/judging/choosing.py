@@ -54,7 +54,7 @@ def clip_scores(
     measured_on = measuring_device(device)
     for start, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
         given, truth = film[:, : context + horizon].split([context, horizon], 1)
-        with seeded_sample(start, 0, device):  # as `evaluate` draws
+        with seeded_sample(start, 0, device):  # as `evaluate` draws in batches of this size
             prediction = roll_out(predictor, given.to(device), horizon).prediction
         measured = measure({metric: scorer}, prediction.to(measured_on), truth.to(measured_on))
         scores.append(clip_means(scorer, measured[metric]))

@@ -65,7 +65,8 @@ def judge_rows(
     """Scores of several predictions of the same clips, beside the baselines that apply, at each step of the horizon.
 
     Clips pass in batches: memory grows with their number by a few numbers per frame, and the scores do not depend on
-    the batch size. Whatever a prediction draws comes from a random stream of its own; torch's global one is left alone.
+    the batch size, unless a model itself draws. Whatever a prediction draws comes from a random stream of its own;
+    torch's global one is left alone.
 
     Args:
         predictions: name of a row -> what makes its films.

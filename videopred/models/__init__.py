@@ -101,7 +101,7 @@ def decoder_config(name: str, **changes: Any) -> DecoderConfig:
 def _part_config(
     part: str, table: Mapping[str, Any], name: str, changes: dict[str, Any], others: Iterable[str] = ()
 ) -> Settings:
-    """The settings of a part of a model by its name in a table, or of one's own; there are others by name, too."""
+    """The settings of a part of a model by its name in a table, or of one's own; `others` are more names to offer."""
     fix = f"give one of {', '.join(table)}, or MODULE:CLASS for your own"
     check.require_kind(isinstance(name, str), part, "be a name", repr(name), fix)
     if ":" in name:

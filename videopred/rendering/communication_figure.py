@@ -46,7 +46,9 @@ def measure(views: Sequence[ClipView], span: slice) -> list[np.ndarray]:
     """
     found = []
     for layer in range(len(views[0].traced("comm_attention"))):
-        heard = np.concatenate([_heard(view, layer)[span] for view in views])  # (T, K, K or K + 1)
+        heard = _means(views, "comm_attention", layer, span)
+        if views[0].traced("input_attention"):
+            heard = _with_input(heard, _means(views, "input_attention", layer, span))
         active = np.ones(heard.shape[:2])
         if views[0].traced("active"):
             active = np.concatenate([view.traced("active")[layer][span] for view in views])
@@ -57,13 +59,13 @@ def measure(views: Sequence[ClipView], span: slice) -> list[np.ndarray]:
     return found
 
 
-def _heard(view: ClipView, layer: int) -> np.ndarray:
-    """The attention of a layer's modules on one another, and on the input if both together sum to 1: (T, K, K or
-    K + 1), a mean over heads."""
-    heard = view.traced("comm_attention")[layer].mean(1)
-    if not view.traced("input_attention"):
-        return heard
-    read = view.traced("input_attention")[layer].mean(1).sum(-1, keepdims=True)
-    whole = np.concatenate([heard, read], -1)
-    steps = whole[1:]  # to the first frame none has led
-    return whole if np.allclose(steps.sum(-1), 1, atol=1e-3) else heard
+def _means(views: Sequence[ClipView], name: str, layer: int, span: slice) -> np.ndarray:
+    """Attention (T, K, …) of a layer over the steps of all clips, a mean over heads."""
+    return np.concatenate([view.traced(name)[layer][span].mean(1) for view in views])
+
+
+def _with_input(heard: np.ndarray, read: np.ndarray) -> np.ndarray:
+    """Attention on modules (T, K, K), and on the input, (T, K, K + 1), if both together sum to 1, and not one alone."""
+    whole = np.concatenate([heard, read.sum(-1, keepdims=True)], -1)
+    together, alone = (np.allclose(shares.sum(-1), 1, atol=1e-2) for shares in (whole, heard))
+    return whole if together and not alone else heard
