@@ -111,7 +111,8 @@ def test_groups_of_more_objects_than_have_places_are_remarked(tmp_path, most):
     group = {"training__features": masks[..., None] > 0, "training__groups": masks}
     write_group(**group, training__positions=places)(tmp_path / "x.h5")
     file = ClipFile(tmp_path / "x.h5")
-    told = f"groups hold {most}, and positions are of {places.shape[2]} objects"
+    told = f"groups hold {most}, and positions are of {places.shape[2]} objects: those without a mask count as absent, "
+    told += "and masks without a position are never found"
     assert file.remarks["numbers"] == told
     assert f"{file.path}: {told}" in notes_on_places(["position"], file, "train")
 

@@ -9,7 +9,7 @@ import torch
 from known_bad_metrics import BAD_METRICS
 from metric_checks import CHECKS, REFERENCES
 
-from videopred.eval import METRICS, make_metric, metric_settings, read_metric_settings
+from videopred.eval import METRICS, find_metric, make_metric, metric_settings, read_metric_settings
 from videopred.eval.settings import DEFAULT_METRICS, F1Config, SSIMConfig
 
 made = functools.cache(make_metric)
@@ -47,6 +47,12 @@ def test_metric_describes_itself(name):
 def test_a_metric_is_asked_for_by_name():
     with pytest.raises(TypeError, match=r"^--metrics must be a name, got 3; give one, such as mse$"):
         make_metric(3)
+
+
+def test_clips_are_not_ranked_by_objects_and_it_is_said_where_they_are():
+    message = "^--by must be a metric of films, got position; clips are ranked by metrics of films here; a report ranks"
+    with pytest.raises(ValueError, match=message):
+        find_metric("--by", "position", METRICS)
 
 
 def test_convention_tells_the_settings():

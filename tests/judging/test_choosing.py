@@ -125,7 +125,7 @@ def test_what_cannot_be_chosen_is_refused(place):
         random_clips(3, 4, 0)
     with pytest.raises(ValueError, match=r"--by must be one of bce, .* got msse; did you mean"):
         clip_scores(predictor, file, "test", "msse", 3, 4)
-    with pytest.raises(ValueError, match=r"--by must be one of bce, .* got kept"):
+    with pytest.raises(ValueError, match=r"--by must be a metric of films, got kept; clips are ranked"):
         clip_scores(predictor, file, "test", "kept", 3, 4)  # a metric of objects
     with pytest.raises(
         ValueError, match=r"metric test_choosing:Unlike must derive from .*; the metrics there are Likeness"

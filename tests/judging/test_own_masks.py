@@ -1,21 +1,23 @@
 """Masks that a model itself gives: taken from the right step, of the right frame, and never mixed up with pixels'."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from given_arrays import score_one
 from tiny_runs import CODEC, CORE_SIZES, RECIPE
 from torch import Tensor
 from torchmetrics.functional.clustering import adjusted_rand_score
 
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.eval.baselines import blocks
-from videopred.eval.settings import DEFAULT_METRICS, Protocol
+from videopred.eval.settings import DEFAULT_METRICS, GivenConfig, Protocol
 from videopred.frames import to_film
 from videopred.judging import evaluate, judge
 from videopred.judging.evaluating import evaluate_protocol
+from videopred.judging.given_flags import open_given, open_masks
+from videopred.judging.given_scores import evaluate_given
 from videopred.judging.own_masks import masks_of, source_of, usual_metrics
 from videopred.models import CORES, build
 from videopred.models.codec_settings import MasksConfig, MilaConfig
@@ -279,8 +281,85 @@ def test_masks_that_nobody_gives_are_refused(file):
         evaluate(without(), file, context=CONTEXT, horizon=HORIZON, metrics=("mse", "own-miou"))
 
 
-def test_films_have_no_masks_of_their_own(file):
-    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("own-miou",))
-    message = "--metrics must be of films with --pred, got own-miou, of a model's own masks; score a run"
+@pytest.fixture
+def kept(file, tmp_path):
+    """Films made elsewhere, of three samples and of one, and beside them the true masks as own ones, shifted by 2."""
+    true = file.read("test", "groups", 0, CLIPS)[:, CONTEXT : CONTEXT + HORIZON].astype(np.int64) + 2
+    films = film_of(file)[:, CONTEXT:].numpy()
+    for name, several in {"one": (), "three": (3,)}.items():
+        np.save(tmp_path / f"{name}.npy", np.broadcast_to(films, (*several, *films.shape)))
+        np.save(tmp_path / f"{name}-masks.npy", np.broadcast_to(true, (*several, *true.shape)))
+    return tmp_path
+
+
+def score_given(file, asked: Protocol, **said: Any):
+    given = GivenConfig(range=(0, 1), **said)
+    predicted, truth = open_given(given, "test", file)
+    return evaluate_given(predicted, truth, asked, open_masks(given, predicted), batch_size=2)
+
+
+@pytest.mark.parametrize(("name", "axes", "samples"), [("one", "BTCHW", 1), ("three", "NBTCHW", 3)])
+def test_masks_made_elsewhere_are_scored_beside_their_films(file, kept, name, axes, samples):
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=NAMES, samples=samples, feedback="elsewhere")
+    said = {"pred": (kept / f"{name}.npy",), "pred_masks": (kept / f"{name}-masks.npy",), "axes": axes}
+    scores = score_given(file, asked, **said)
+    columns = [f"{metric}{'' if samples == 1 else f' best of {samples}'}" for metric in NAMES[:3]]
+    assert {scores.mean("prediction", column) for column in columns} == {1.0}
+    assert f"own masks of prediction: those in {kept / f'{name}-masks.npy'}" in scores.notes
+    wrong = np.load(kept / f"{name}-masks.npy")
+    wrong[..., -1, 1] = 9
+    np.save(kept / "wrong.npy", wrong)
+    other = score_given(file, asked, **said | {"pred_masks": (kept / "wrong.npy",)})
+    assert np.isfinite(other.mean("prediction", columns[0]))
+
+
+@pytest.mark.parametrize(
+    ("masks", "metrics", "kind", "message"),
+    [
+        (
+            None,
+            NAMES,
+            ValueError,
+            "--metrics must be of films without --pred-masks, got own-fg-ari, of a model's own ma",
+        ),
+        (
+            "one-masks.npy",
+            ("mse",),
+            ValueError,
+            "--pred-masks must come with a metric of them, got none; name e.g. own-fg",
+        ),
+        ("gone.npy", NAMES, FileNotFoundError, "--pred-masks must be an existing"),
+        (
+            "one.npy",
+            NAMES,
+            TypeError,
+            "--pred-masks must be whole numbers, got float32 in .*; give the number of the part",
+        ),
+        (
+            "three-masks.npy",
+            NAMES,
+            ValueError,
+            r"--pred-masks must be \(3, 4, .*\), as the films in .*one.npy, got \(3, 3",
+        ),
+        (
+            "below.npy",
+            NAMES,
+            ValueError,
+            "--pred-masks must be at least 0, which is no part, got -1 in .*; count from 1",
+        ),
+        ("text.txt", NAMES, ValueError, "--pred-masks must be an array of masks, got .*text.txt; give an array: .npy"),
+    ],
+)
+def test_masks_made_elsewhere_that_cannot_be_scored_are_refused(file, kept, masks, metrics, kind, message):
+    np.save(kept / "below.npy", np.load(kept / "one-masks.npy") - 3)
+    (kept / "text.txt").write_text("1")
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=metrics, feedback="elsewhere")
+    pred_masks = () if masks is None else (kept / masks,)
+    with pytest.raises(kind, match=message):
+        score_given(file, asked, pred=(kept / "one.npy",), axes="BTCHW", pred_masks=pred_masks)
+
+
+def test_masks_are_as_many_as_films():
+    message = "--pred-masks must be one for each of --pred, 2, got 1; give them in the order of the films"
     with pytest.raises(ValueError, match=message):
-        score_one(None, file, asked)
+        GivenConfig(pred=(Path("a.npy"), Path("b.npy")), pred_masks=(Path("m.npy"),))

@@ -123,17 +123,21 @@ def _score_films(
 ) -> "Scores":
     """Scores of films made elsewhere."""
     from videopred.judging import fitting, given_flags, given_scores
+    from videopred.judging.own_masks import USUAL_WITH_MASKS
 
     predicted, truth = given_flags.open_given(films, question.said.get("part", "test"), file)
     samples = max(of.samples for of in predicted.values())
     if samples > 1:
         question = question._replace(said={**question.said, "samples": samples})
     protocol = question.protocol(truth)
+    if films.pred_masks and question.name is None and "metrics" not in question.said:
+        protocol = protocol.model_copy(update={"metrics": (*protocol.metrics, *USUAL_WITH_MASKS)})
     if not protocol.one_step:  # else the trivial baselines are drawn from the true frames as well
         protocol = protocol.model_copy(update={"feedback": "elsewhere"})
     notes = () if question.name is None else fitting.check_card(question.name, truth)
     calibrating = _calibrating(reference)
-    return given_scores.evaluate_given(predicted, truth, protocol, notes=notes, reference=calibrating, **how)
+    masks = given_flags.open_masks(films, predicted)
+    return given_scores.evaluate_given(predicted, truth, protocol, masks, notes=notes, reference=calibrating, **how)
 
 
 def _calibrating(reference: Path | None) -> "ClipSource | None":

@@ -261,7 +261,10 @@ class ClipFile(ClipSource):
             if places.shape[-1] == 2:
                 unit, offset = unit_and_offset(places, masks)
             if (most := int(masks.max())) > places.shape[1]:
-                self.remarks["numbers"] = f"groups hold {most}, and positions are of {places.shape[1]} objects"
+                self.remarks["numbers"] = (
+                    f"groups hold {most}, and positions are of {places.shape[1]} objects: those without a mask count "
+                    "as absent, and masks without a position are never found"
+                )
         self.places_known = unit is not None
         self._take_unit(unit, "places", {"positions": "positions", "velocities": "velocities"})
         if offset:

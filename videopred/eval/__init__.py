@@ -100,6 +100,9 @@ def find_metric(
 
         found = own_metric(name)
         return found.settings, found
+    of_objects = table is METRICS and name in OBJECT_METRICS
+    fix = "clips are ranked by metrics of films here; a report ranks them by any that it has scores of"
+    check.require(not of_objects, argument, "be a metric of films", name, fix)
     table = METRICS | OBJECT_METRICS if table is None else table
     return table[check.one_of(argument, name, [*table, "MODULE:CLASS"])]
 

@@ -13,8 +13,10 @@ from videopred.eval.matching import assign
 from videopred.eval.object_metric import ObjectMetric
 from videopred.eval.objects import Objects
 
-_WHOSE = "of the model's own masks (each pixel is of the module with the largest share), not of objects found in its "
-_WHOSE += "pictures: "
+_WHOSE = (
+    "of the model's own masks (each pixel is of the module with the largest share; of blank, a grid of blocks), not of "
+    "objects found in its pictures: "
+)
 
 
 class Segmentation(ObjectMetric):

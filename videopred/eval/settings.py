@@ -93,6 +93,8 @@ class GivenConfig(Settings):
     """Name of the array of predictions in a .npz or .h5 file that holds several."""
     true_array: str | None = None
     """Name of the array of true films, likewise."""
+    pred_masks: tuple[Path, ...] = ()
+    """Own masks of each of --pred, for metrics such as own-fg-ari: arrays of whole numbers (B, T, H, W), from 1."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> "GivenConfig":
@@ -101,6 +103,9 @@ class GivenConfig(Settings):
         said = [flag(name) for name, value in self if value not in (None, ())]
         fits = bool(self.pred) or not said
         require(fits, "--pred", "be given for films made elsewhere", " ".join(said), "name the predicted films")
+        count = len(self.pred_masks)
+        must, fix = f"be one for each of --pred, {len(self.pred)}", "give them in the order of the films"
+        require(count in (0, len(self.pred)), "--pred-masks", must, count, fix)
         about = [word for word in said if word.startswith("--true-")]
         fits = self.true is not None or not about
         require(fits, "--true", "be given with words about it", " ".join(about), "a data file says these itself")

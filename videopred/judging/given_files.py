@@ -57,7 +57,7 @@ def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> 
     if not holds_array(path, array):
         named = (array,) if array else ()
         return [_data_films(path, part) if is_data(path) else read_raw_films(path, ImportConfig(array=named))]
-    what, films = _open_array(path, array)
+    what, films = open_any_array(path, array)
     if axes is None or "N" not in axes:
         return [films_of_array(path, what, films, ImportConfig(axes=axes))]
     check.require(axes.count("N") == 1, "--axes", "name each axis once", axes, "leave one N out")
@@ -95,7 +95,7 @@ def rollout_made(path: Path, array: str | None) -> Mapping[str, Any]:
     return made | {"context": 1} if made and array == "one_step" else made
 
 
-def _open_array(path: Path, array: str | None) -> tuple[str, np.ndarray]:
+def open_any_array(path: Path, array: str | None) -> tuple[str, np.ndarray]:
     """What an array is called, and the array, read only where it is looked at."""
     suffix = path.suffix.lower()
     if suffix in SUFFIXES:

@@ -1,6 +1,6 @@
 """The films that flags such as --pred and --true name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from videopred import check
@@ -10,6 +10,7 @@ from videopred.eval.settings import GivenConfig
 from videopred.judging.baselines import BASELINES
 from videopred.judging.given_files import is_data
 from videopred.judging.given_films import GivenFilms, GivenTruth
+from videopred.judging.given_masks import GivenMasks
 
 
 def open_given(
@@ -53,6 +54,12 @@ def open_given(
         for films in every:
             films.take_as_grey()
     return predicted, GivenTruth(true, part if is_data(given.true) else "test")
+
+
+def open_masks(given: GivenConfig, predicted: Mapping[str, GivenFilms]) -> dict[str, GivenMasks]:
+    """The own masks that a user named beside predicted films, by the names of their rows; none if there are none."""
+    pairs = zip(predicted.items(), given.pred_masks, strict=False)  # there are none, or one for each
+    return {name: GivenMasks(path, films) for (name, films), path in pairs}
 
 
 def _rows(paths: Sequence[Path]) -> dict[str, Path]:

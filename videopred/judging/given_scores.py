@@ -13,10 +13,11 @@ from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
-from videopred.judging.batches import Batch, read_film
+from videopred.judging.batches import Batch, Predicted, read_film
 from videopred.judging.fitting import check_protocol
 from videopred.judging.given_files import is_data
 from videopred.judging.given_films import GivenFilms, GivenTruth
+from videopred.judging.given_masks import GivenMasks
 from videopred.judging.own_masks import asks_for_masks
 from videopred.judging.predicting import PredictBatch
 from videopred.judging.scoring import HowAndWhere, judge_rows
@@ -24,7 +25,11 @@ from videopred.rollout import rollout_words
 
 
 def evaluate_given(
-    predicted: Mapping[str, GivenFilms], file: ClipSource, protocol: Protocol, **how: Unpack[HowAndWhere]
+    predicted: Mapping[str, GivenFilms],
+    file: ClipSource,
+    protocol: Protocol,
+    masks: Mapping[str, GivenMasks] | None = None,
+    **how: Unpack[HowAndWhere],
 ) -> Scores:
     """Scores of films made elsewhere; see `judge_rows`.
 
@@ -32,11 +37,12 @@ def evaluate_given(
         predicted: name of a row -> the frames that follow the context, of the clips to score, in their order.
         file: the truth: a data file, or a `GivenTruth`.
         protocol: what is asked; its feedback is `elsewhere`, or `true` of films made one step ahead.
+        masks: the own masks of rows, of the same films.
         how: see `HowAndWhere`; the device is a name as for `pick_device`.
 
     Raises:
         ValueError: there are fewer films, they are shorter than the horizon, or of other frames than the truth's; a
-            metric is of a model's own masks.
+            metric is of own masks and there are none, or the other way round.
     """
     true = [file.given] if isinstance(file, GivenTruth) else []
     notes = [*how.get("notes", ())]
@@ -45,16 +51,22 @@ def evaluate_given(
         _check_beginning(films, file, protocol)
         notes += _notes_on_given(films, file, protocol)
     _check_made_alike([*true, *predicted.values()])
+    masks = masks or {}
+    _check_masks_are_asked_for(masks, protocol)
+    notes += [f"own masks of {name}: those in {of.path}" for name, of in masks.items()]
     how["notes"] = [*notes, *(films.remark for films in true if films.remark)]
     how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
-    return judge_rows({name: _reading(films, protocol) for name, films in predicted.items()}, file, protocol, **how)
+    rows = {name: _reading(films, masks.get(name), protocol) for name, films in predicted.items()}
+    return judge_rows(rows, file, protocol, **how)
 
 
-def _reading(predicted: GivenFilms, protocol: Protocol) -> PredictBatch:
+def _reading(predicted: GivenFilms, masks: GivenMasks | None, protocol: Protocol) -> PredictBatch:
     """Films made elsewhere as predictions of batches of clips."""
 
-    def predict_batch(batch: Batch, sample: int) -> Tensor:
-        return predicted.read(batch.start, batch.start + len(batch.film), sample)[:, : protocol.horizon]
+    def predict_batch(batch: Batch, sample: int) -> Predicted:
+        of_batch = (batch.start, batch.start + len(batch.film), sample)
+        own = None if masks is None else masks.read(*of_batch)[:, : protocol.horizon]
+        return Predicted(predicted.read(*of_batch)[:, : protocol.horizon], own)
 
     return predict_batch
 
@@ -78,8 +90,6 @@ def _notes_on_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol)
 def _check_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> None:
     """Refuse films that cannot be held against the truth as the protocol asks."""
     clips = check_protocol(protocol, file)
-    own = asks_for_masks(protocol.metrics)
-    check.require(own is None, "--metrics", "be of films with --pred", f"{own}, of a model's own masks", "score a run")
     flag, name = predicted.flag, predicted.path
     must, got = f"hold {protocol.samples} films of each clip", f"{predicted.samples} in {name}"
     fix = "say with an N in --axes which axis they are, or score it apart"
@@ -105,6 +115,15 @@ def _check_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol) ->
     _check_names(predicted, file.given)
     if is_data(file.path):  # of which the frames alone were asked for
         _check_made(predicted, open_dataset(file.path), protocol)
+
+
+def _check_masks_are_asked_for(masks: Mapping[str, GivenMasks], protocol: Protocol) -> None:
+    """Refuse metrics of own masks without any, and masks that no metric asks for."""
+    own, fix = asks_for_masks(protocol.metrics), "give them, or score a run"
+    got = f"{own}, of a model's own masks"
+    check.require(own is None or len(masks) > 0, "--metrics", "be of films without --pred-masks", got, fix)
+    fix = "name e.g. own-fg-ari in --metrics"
+    check.require(own is not None or not masks, "--pred-masks", "come with a metric of them", "none", fix)
 
 
 def _check_made_alike(films: Sequence[GivenFilms]) -> None:

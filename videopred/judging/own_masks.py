@@ -25,14 +25,14 @@ _SOURCE_IN_WORDS = {
     "decoder": "its decoder's",
     "attention": "where its modules attend on a map of {} x {} positions, enlarged",
 }
-_USUAL_WITH_MASKS = ("own-fg-ari", "own-miou")
-"""What is scored besides the usual metrics where a decoder paints masks, and the truth is known."""
+USUAL_WITH_MASKS = ("own-fg-ari", "own-miou")
+"""What is scored besides the usual metrics where a model paints masks, and the true ones are known."""
 
 
 def usual_metrics(models: Iterable[PredictorConfig], file: ClipSource) -> tuple[str, ...]:
     """What models are scored with unless metrics are named."""
     paints = any(model.decoder.kind == "masks" for model in models)
-    return (*DEFAULT_METRICS, *(_USUAL_WITH_MASKS if paints and "groups" in file.truth else ()))
+    return (*DEFAULT_METRICS, *(USUAL_WITH_MASKS if paints and "groups" in file.truth else ()))
 
 
 def asks_for_masks(metrics: Iterable[str]) -> str | None:
