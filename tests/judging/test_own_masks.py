@@ -147,7 +147,7 @@ def test_rows_without_masks_of_their_own_have_a_dash(file):
     line = next(line for line in scores.table().splitlines() if line.startswith("plain"))
     assert line.split()[1:4] == ["–"] * 3
     told = (
-        "own FG-ARI       of the model's own masks (each pixel is of the module with the largest share), not of objects"
+        "own FG-ARI       of the model's own masks (each pixel is of the module with the largest share; of blank, a g"
     )
     assert told in scores.table()
 
