@@ -67,6 +67,14 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path, there):
     assert names(tmp_path) == ["large disk", "link.txt"]
 
 
+def test_a_link_above_leads_to_a_folder_that_is_made(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk" / "runs")
+    write_text(tmp_path / "link" / "a" / "new.txt", "new")
+    assert (tmp_path / "disk" / "runs" / "a" / "new.txt").read_text() == "new"
+    assert names(tmp_path) == ["disk", "link"]
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_a_link_to_a_folder_stays_too(tmp_path, there):
     (tmp_path / "large disk").mkdir()

@@ -278,9 +278,10 @@ def told_of(
 @contextmanager
 def folders_of(path: Path) -> Iterator[None]:
     """The folders that a path lies in, made if they are not there; those go away again if the block fails."""
-    made = [folder for folder in path.parents if not folder.exists()]  # the innermost first
+    place = Path(os.path.realpath(path.parent))  # a link above may lead to a folder that is to be made, too
+    made = [folder for folder in (place, *place.parents) if not folder.exists()]  # the innermost first
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
         for folder in made:

@@ -1,8 +1,10 @@
 """Masks that a model itself gives: taken from the right step, of the right frame, and never mixed up with pixels'."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -219,7 +221,7 @@ def test_the_own_masks_of_a_blank_film_are_blocks(file):
 )
 def test_blocks_are_one_more_than_objects(count, grid):
     masks = torch.zeros(2, 3, 4, 6, dtype=torch.int16)
-    masks[1, 2, 1, 1] = count - 1
+    masks[1, 2].view(-1)[: count - 1] = 3 * torch.arange(1, count)  # as numbers in files of others may have gaps
     found = blocks(masks)
     assert found.shape == masks.shape
     assert found[0].unique().tolist() == [1], "a clip without objects is one block"
@@ -238,6 +240,23 @@ def test_a_function_gives_its_masks_beside_its_films(file, feedback):
     scores = judge({"knows": knows, "shows": lambda *given: knows(*given)[0]}, file, asked, batch_size=CLIPS)
     assert {scores.mean("knows", name) for name in NAMES[:3]} == {1.0}
     assert all(np.isnan(scores.mean("shows", name)) for name in NAMES[:3])
+    assert [note for note in scores.notes if "masks" in note] == ["own masks of shows: it has none"]
+    plain = judge({"shows": lambda *given: knows(*given)[0]}, file, asked.model_copy(update={"metrics": ("mse",)}))
+    assert not [note for note in plain.notes if "masks" in note]
+
+
+@pytest.mark.parametrize("feedback", ["soft", "true"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_function_that_gives_masks_only_at_times_is_told(file, feedback, first):
+    calls = []
+
+    def wavers(context: Tensor, horizon: int) -> Any:
+        calls.append(horizon)
+        film = context[:, -1:].expand(-1, horizon, -1, -1, -1)
+        return (film, film[:, :, 0].long()) if (len(calls) == 1) == first else film
+
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("own-miou",), feedback=feedback)
+    assert "own masks of model: it has none of some frames" in judge(wavers, file, asked, batch_size=2).notes
 
 
 @pytest.mark.parametrize(
@@ -248,7 +267,14 @@ def test_a_function_gives_its_masks_beside_its_films(file, feedback):
             "masks of model must be a tensor of whole numbers, got torch.float32; give the num",
         ),
         (lambda film: (film, None), "masks of model must be a tensor of whole numbers, got NoneType; give the number"),
-        (lambda film: (film,), "prediction of model must be a film, or a film and masks, got 1 things; give the film"),
+        (
+            lambda film: (film, film[:, :, 0] > 0),
+            "masks of model must be a tensor of whole numbers, got torch.bool; give",
+        ),
+        (
+            lambda film: (film,),
+            "prediction of model must be a film, or a film and masks, got 1 things in a tuple; give the film",
+        ),
         (lambda film: (1, film[:, :, 0].long()), "prediction of model must be a tensor, got int"),
     ],
 )
@@ -256,6 +282,27 @@ def test_what_is_no_film_with_masks_is_refused(file, given, message):
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("own-miou",))
     with pytest.raises(TypeError, match=message):
         judge(lambda context, horizon: given(context[:, -1:].expand(-1, horizon, -1, -1, -1)), file, asked)
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda masks: masks[:, 0],
+        lambda masks: masks[:, 1:],
+        lambda masks: masks[1:],
+        lambda masks: masks[..., 1:],
+        lambda masks: masks.unsqueeze(2),
+    ],
+)
+def test_masks_of_other_frames_than_the_films_are_refused(file, cut):
+    def predict(context: Tensor, horizon: int) -> tuple[Tensor, Tensor]:
+        film = context[:, -1:].expand(-1, horizon, -1, -1, -1)
+        return film, cut(film[:, :, 0].long())
+
+    got = tuple(cut(torch.empty(CLIPS, HORIZON, *SHAPE[1:])).shape)
+    message = f"^masks of model must be {(CLIPS, HORIZON, *SHAPE[1:])}, as its films, got {got}; give one number for"
+    with pytest.raises(ValueError, match=re.escape(message[1:])):
+        judge(predict, file, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("own-miou",)))
 
 
 def test_masks_of_pixels_that_are_drawn_are_of_the_clip_s_own_chance(file):
@@ -345,7 +392,21 @@ def test_masks_made_elsewhere_are_scored_beside_their_films(file, kept, name, ax
             "below.npy",
             NAMES,
             ValueError,
-            "--pred-masks must be at least 0, which is no part, got -1 in .*; count from 1",
+            "--pred-masks must be 0, which is no part, or up to 65,535, got -1 in .*; count the parts from 1",
+        ),
+        (
+            "colors.npy",
+            NAMES,
+            ValueError,
+            "--pred-masks must be 0, .*, or up to 65,535, got 65536 in .*colors.npy",
+        ),
+        ("large.npy", NAMES, ValueError, "--pred-masks must be 0, .*, got 9223372036854775808 in .*large.npy; count"),
+        ("half.h5", NAMES, ValueError, "--pred-masks must be a whole HDF5 file, got .*half.h5"),
+        (
+            "several.npz",
+            NAMES,
+            ValueError,
+            "--masks-array must be given where a file holds several arrays, got n",
         ),
         ("text.txt", NAMES, ValueError, "--pred-masks must be an array of masks, got .*text.txt; give an array: .npy"),
     ],
@@ -353,10 +414,28 @@ def test_masks_made_elsewhere_are_scored_beside_their_films(file, kept, name, ax
 def test_masks_made_elsewhere_that_cannot_be_scored_are_refused(file, kept, masks, metrics, kind, message):
     np.save(kept / "below.npy", np.load(kept / "one-masks.npy") - 3)
     (kept / "text.txt").write_text("1")
+    good = np.load(kept / "one-masks.npy")
+    np.save(kept / "colors.npy", np.where(good == good.max(), 2**16, good))
+    np.save(kept / "large.npy", np.full_like(good, 2**63, np.uint64))
+    np.savez(kept / "several.npz", masks=good, others=good)
+    with h5py.File(kept / "half.h5", "w") as whole:
+        whole["masks"] = good
+    (kept / "half.h5").write_bytes((kept / "half.h5").read_bytes()[:5000])
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=metrics, feedback="elsewhere")
     pred_masks = () if masks is None else (kept / masks,)
     with pytest.raises(kind, match=message):
         score_given(file, asked, pred=(kept / "one.npy",), axes="BTCHW", pred_masks=pred_masks)
+
+
+def test_one_of_several_arrays_of_masks_is_taken_by_name(file, kept):
+    masks = np.load(kept / "one-masks.npy").astype(np.uint16)
+    masks[0, 0, 0, 0] = 2**16 - 1
+    np.savez(kept / "both.npz", other=masks[:1], own=masks)
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=NAMES, feedback="elsewhere")
+    said = {"pred": (kept / "one.npy",), "axes": "BTCHW", "pred_masks": (kept / "both.npz",), "masks_array": "own"}
+    assert score_given(file, asked, **said).mean("prediction", "own-fg-ari") == pytest.approx(1, abs=0.01)
+    with pytest.raises(ValueError, match="--masks-array must go with --pred-masks, got own; leave it out"):
+        GivenConfig(pred=(Path("a.npy"),), masks_array="own")
 
 
 def test_masks_are_as_many_as_films():

@@ -15,7 +15,7 @@ def blank(context: Tensor, horizon: int) -> Tensor:
 
 
 def blocks(masks: Tensor) -> Tensor:
-    """A segmentation that looks at nothing: as many blocks, about square, as a clip has objects, and one for the rest.
+    """A segmentation that looks at nothing: a block, about square, for each object that a clip shows, and one more.
 
     Args:
         masks: (B, T, H, W) whole numbers: the true object at each pixel, from 1; 0 is none.
@@ -24,7 +24,8 @@ def blocks(masks: Tensor) -> Tensor:
         (B, T, H, W) int64, from 1.
     """
     frames, height, width = masks.shape[1:]
-    of_clips = [_grid(int(most) + 1, height, width) for most in masks.flatten(1).amax(1)]
+    counts = [int((clip.bincount()[1:] > 0).sum()) for clip in masks.flatten(1)]  # numbers may have gaps
+    of_clips = [_grid(count + 1, height, width) for count in counts]
     return torch.stack(of_clips).unsqueeze(1).expand(-1, frames, -1, -1)
 
 

@@ -95,6 +95,8 @@ class GivenConfig(Settings):
     """Name of the array of true films, likewise."""
     pred_masks: tuple[Path, ...] = ()
     """Own masks of each of --pred, for metrics such as own-fg-ari: arrays of whole numbers (B, T, H, W), from 1."""
+    masks_array: str | None = None
+    """Name of the array of masks in a .npz or .h5 file that holds several."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> "GivenConfig":
@@ -106,6 +108,8 @@ class GivenConfig(Settings):
         count = len(self.pred_masks)
         must, fix = f"be one for each of --pred, {len(self.pred)}", "give them in the order of the films"
         require(count in (0, len(self.pred)), "--pred-masks", must, count, fix)
+        must, fix = "go with --pred-masks", "leave it out"
+        require(self.masks_array is None or count > 0, "--masks-array", must, self.masks_array, fix)
         about = [word for word in said if word.startswith("--true-")]
         fits = self.true is not None or not about
         require(fits, "--true", "be given with words about it", " ".join(about), "a data file says these itself")

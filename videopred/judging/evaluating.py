@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Unpack
 
 import torch
+from torch import Tensor
 
 from videopred import check, check_path
 from videopred.datasets.clip_source import ClipSource
@@ -14,7 +15,7 @@ from videopred.eval.settings import Protocol
 from videopred.judging.baselines import BASELINES
 from videopred.judging.batches import Batch, Predicted
 from videopred.judging.fitting import check_fit, check_opened
-from videopred.judging.own_masks import check_masks, source_of, usual_metrics
+from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.predicting import Predict, PredictBatch, batch_predictor, parted
 from videopred.judging.scoring import How, HowAndWhere, judge_rows
 from videopred.models.predictor import Predictor
@@ -170,21 +171,31 @@ def judge(
         check.require_kind(not isinstance(model, Predictor), f"predict of {name}", must, "a model", of_models)
         check.require_kind(callable(model), f"predict of {name}", must, repr(model), fix)
     groups = _groups(seeds, models)
+    gave: dict[str, set[bool]] = {name: set() for name in models}
+
+    def predicted(name: str, model: Predict, film: Tensor, horizon: int) -> Predicted:
+        # A copy, since a function may write into what it is given, and these films are the truth of all rows.
+        said = parted(name, model(film.clone(), horizon))
+        gave[name].add(said.masks is not None)
+        return said
 
     def checked(name: str, model: Predict) -> PredictBatch:
         def predict_batch(batch: Batch, _: int) -> Predicted:
             film = batch.film.to(how["device"])
-            # Copies, since a function may write into what it is given, and these films are the truth of all rows.
             if not batch.one_step:
-                return parted(name, model(film[:, : batch.given].clone(), batch.horizon))
+                return predicted(name, model, film[:, : batch.given], batch.horizon)
             ends = range(batch.given, film.shape[1])
-            films, masks = zip(*(parted(name, model(film[:, :end].clone(), 1)) for end in ends), strict=True)
-            return Predicted(torch.cat(films, 1), torch.cat(masks, 1) if masks[0] is not None else None)
+            films, masks = zip(*(predicted(name, model, film[:, :end], 1) for end in ends), strict=True)
+            return Predicted(torch.cat(films, 1), None if any(one is None for one in masks) else torch.cat(masks, 1))
 
         return predict_batch
 
     scores = judge_rows({name: checked(name, model) for name, model in models.items()}, file, protocol, **how)
-    return replace(scores, seeds=groups)
+    notes = scores.notes
+    if asks_for_masks(protocol.metrics) is not None:
+        lacking = {name: " of some frames" if True in said else "" for name, said in gave.items() if False in said}
+        notes += tuple(f"own masks of {name}: it has none{of}" for name, of in lacking.items())
+    return replace(scores, seeds=groups, notes=notes)
 
 
 def _groups(seeds: Mapping[str, Sequence[str]] | None, models: Iterable[str]) -> dict[str, tuple[str, ...]]:

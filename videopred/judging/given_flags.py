@@ -59,7 +59,7 @@ def open_given(
 def open_masks(given: GivenConfig, predicted: Mapping[str, GivenFilms]) -> dict[str, GivenMasks]:
     """The own masks that a user named beside predicted films, by the names of their rows; none if there are none."""
     pairs = zip(predicted.items(), given.pred_masks, strict=False)  # there are none, or one for each
-    return {name: GivenMasks(path, films) for (name, films), path in pairs}
+    return {name: GivenMasks(path, films, given.masks_array) for (name, films), path in pairs}
 
 
 def _rows(paths: Sequence[Path]) -> dict[str, Path]:

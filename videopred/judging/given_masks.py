@@ -10,14 +10,18 @@ from videopred import check, check_path
 from videopred.judging.given_files import holds_array, open_any_array
 from videopred.judging.given_films import GivenFilms
 
+_LARGEST = 2**16 - 1
+"""The largest number of a part: tables of pixels have a column for each number up to the largest."""
+
 
 class GivenMasks:
     """A model's own masks of films that it predicted, as an array.
 
     Args:
-        path: a .npy, .npz or .h5 file with one array, (B, T, H, W) whole numbers: the part at each pixel, from 1; 0 is
+        path: a .npy, .npz or .h5 file with an array, (B, T, H, W) whole numbers: the part at each pixel, from 1; 0 is
             none. Of films with samples, (N, B, T, H, W).
         films: the films that they are of.
+        array: name of the array in a .npz or .h5 file that holds several.
 
     Raises:
         FileNotFoundError: nothing is there.
@@ -25,12 +29,12 @@ class GivenMasks:
         TypeError: its numbers are not whole.
     """
 
-    def __init__(self, path: Path, films: GivenFilms) -> None:
+    def __init__(self, path: Path, films: GivenFilms, array: str | None = None) -> None:
         self.path, flag = check_path.existing("--pred-masks", path), "--pred-masks"
         fix = "give an array: .npy, .npz or .h5"
-        check.require(path.is_file() and holds_array(path, None), flag, "be an array of masks", path, fix)
-        with check.named({"SOURCE": flag, "DATA": flag}):
-            _, masks = open_any_array(path, None)
+        with check.named({"SOURCE": flag, "DATA": flag, "--array": "--masks-array"}):
+            check.require(path.is_file() and holds_array(path, array), flag, "be an array of masks", path, fix)
+            _, masks = open_any_array(path, array)
         got, fix = f"{masks.dtype} in {path}", "give the number of the part of the model at each pixel, from 1"
         check.require_kind(masks.dtype.kind in "iu", flag, "be whole numbers", got, fix)
         _, height, width = films.film_shape
@@ -44,9 +48,10 @@ class GivenMasks:
         """(B, T, H, W) int64 of some clips.
 
         Raises:
-            ValueError: a number is below 0.
+            ValueError: a number is below 0, or so large that it is none of a part.
         """
-        masks = torch.from_numpy(self._masks[sample][start:stop].astype(np.int64))
-        got = f"{int(masks.min())} in {self.path}"
-        check.require(bool((masks >= 0).all()), "--pred-masks", "be at least 0, which is no part", got, "count from 1")
-        return masks
+        masks = self._masks[sample][start:stop]
+        for number in (int(masks.min()), int(masks.max())):
+            must, got = f"be 0, which is no part, or up to {_LARGEST:,}", f"{number} in {self.path}"
+            check.require(0 <= number <= _LARGEST, "--pred-masks", must, got, "count the parts from 1")
+        return torch.from_numpy(masks.astype(np.int64))

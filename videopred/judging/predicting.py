@@ -117,17 +117,25 @@ def parted(name: str, said: Any) -> Predicted:
 
     Raises:
         TypeError: it is something else.
+        ValueError: the masks are of other clips, frames or pixels than the film.
     """
     if not isinstance(said, tuple):
         return Predicted(check_predicted(name, said))
     must, fix = "be a film, or a film and masks", "give the film alone, or both"
-    check.require_kind(len(said) == 2, f"prediction of {name}", must, f"{len(said)} things", fix)
+    check.require_kind(
+        len(said) == 2, f"prediction of {name}", must, f"{len(said)} things in a {type(said).__name__}", fix
+    )
     film, masks = said
     known = isinstance(masks, Tensor) and not (masks.is_floating_point() or masks.is_complex())
+    known = known and masks.dtype != torch.bool
     must, fix = "be a tensor of whole numbers", "give the number of the module at each pixel, from 1"
     got = masks.dtype if isinstance(masks, Tensor) else type(masks).__name__
     check.require_kind(known, f"masks of {name}", must, got, fix)
-    return Predicted(check_predicted(name, film), masks)
+    film = check_predicted(name, film)
+    wanted = (*film.shape[:2], *film.shape[3:])
+    must, fix = f"be {wanted}, as its films", "give one number for each pixel"
+    check.require(masks.shape == wanted, f"masks of {name}", must, tuple(masks.shape), fix)
+    return Predicted(film, masks)
 
 
 def check_predicted(name: str, film: Any) -> Tensor:
