@@ -353,6 +353,8 @@ def test_masks_made_elsewhere_are_scored_beside_their_films(file, kept, name, ax
     columns = [f"{metric}{'' if samples == 1 else f' best of {samples}'}" for metric in NAMES[:3]]
     assert {scores.mean("prediction", column) for column in columns} == {1.0}
     assert f"own masks of prediction: those in {kept / f'{name}-masks.npy'}" in scores.notes
+    shorter = score_given(file, asked.model_copy(update={"horizon": HORIZON - 1}), **said)
+    assert {shorter.mean("prediction", column) for column in columns} == {1.0}, "of longer films the first frames count"
     wrong = np.load(kept / f"{name}-masks.npy")
     wrong[..., -1, 1] = 9
     np.save(kept / "wrong.npy", wrong)
