@@ -202,6 +202,23 @@ def test_the_command_shares_clips_with_processes_that_were_started_with_it(place
     assert "MASTER_ADDR must say where the processes meet" in capfd.readouterr().err
 
 
+def test_masks_made_elsewhere_come_with_metrics_of_them(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    file = open_dataset(place / "balls4.h5")
+    np.save("p.npy", file.read_frames("test", 0, file.parts["test"])[:, 5:9])
+    np.save("m.npy", file.read("test", "groups", 0, file.parts["test"])[:, 5:9])
+    asked = "--pred p.npy --pred-masks m.npy --range 0 255 --axes BTHWC"
+    assert run(f"evaluate {place / 'balls4.h5'} {asked} --context 5 --horizon 4 --json --out o") == 0
+    told = json.loads(capfd.readouterr().out)["rows"]["prediction"]
+    assert list(told) == ["bce", "mse", "ssim", "f1", "own-fg-ari", "own-miou"]
+    assert told["own-miou"]["mean"] == 1
+    assert run(f"evaluate {asked} --true p.npy --out q") == 2
+    must = (
+        "--pred-masks must be left out where the truth has no masks (groups), got p.npy; give a data file that has them"
+    )
+    assert must in capfd.readouterr().err
+
+
 def test_samples_that_were_kept_have_the_scores_of_their_run(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     asked = f"{place / 'gru'} {place / 'balls4.h5'} --context 5 --horizon 4 --feedback sample --samples 3"

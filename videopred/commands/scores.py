@@ -130,8 +130,11 @@ def _score_films(
     if samples > 1:
         question = question._replace(said={**question.said, "samples": samples})
     protocol = question.protocol(truth)
-    if films.pred_masks and question.name is None and "metrics" not in question.said:
-        protocol = protocol.model_copy(update={"metrics": (*protocol.metrics, *USUAL_WITH_MASKS)})
+    if films.pred_masks:
+        must, fix = "be left out where the truth has no masks (groups)", "give a data file that has them as DATA"
+        check.require("groups" in truth.truth, "--pred-masks", must, truth.path, fix)
+        if question.name is None and "metrics" not in question.said:
+            protocol = protocol.model_copy(update={"metrics": (*protocol.metrics, *USUAL_WITH_MASKS)})
     if not protocol.one_step:  # else the trivial baselines are drawn from the true frames as well
         protocol = protocol.model_copy(update={"feedback": "elsewhere"})
     notes = () if question.name is None else fitting.check_card(question.name, truth)
