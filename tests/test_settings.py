@@ -1,5 +1,6 @@
 """Settings: frozen, strict, and the same after a trip through JSON."""
 
+import inspect
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -210,3 +211,39 @@ def test_numbers_and_arrays_of_numpy_and_torch_become_those_of_python():
         TrainingConfig(updates=np.float64(7))
     with pytest.raises(ValueError, match=r"^--codec.channels must be a valid integer, got \(2, 5\)"):
         RNEMConfig(channels=np.array([[2, 5]]))
+
+
+class Undescribed(Settings):
+    size: int = 3
+    """How large."""
+
+
+class SaysSo(Settings):
+    """Settings that list theirs.
+
+    Attributes:
+        size: in px.
+    """
+
+    size: int = 3
+    """How large."""
+
+
+class Inherits(Undescribed):
+    """More of them."""
+
+    speed: float = 0.5
+    """How fast: a long
+    way to say it."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (Undescribed, "Attributes:\n    size: How large."),
+        (SaysSo, "Settings that list theirs.\n\nAttributes:\n    size: in px."),
+        (Inherits, "More of them.\n\nAttributes:\n    size: How large.\n    speed: How fast: a long way to say it."),
+    ],
+)
+def test_help_has_each_setting_once(settings, told):
+    assert inspect.getdoc(settings) == told
