@@ -112,21 +112,21 @@ def roll_out(
     check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     _check_film("context", context, predictor, 1)
     check_intervention(predictor, context.shape[1])
-    return roll_on(predictor, context, horizon, feedback=feedback, chance=chance, trace=trace)
+    if chance is None:
+        chance = [torch.Generator().manual_seed(clip) for clip in range(len(context))]
+    return roll_on(predictor, context, horizon, feedback, chance, trace=trace)
 
 
 def roll_on(
     predictor: Predictor,
     context: Tensor,
     horizon: int,
+    feedback: str,
+    chance: Sequence[torch.Generator],
     *,
-    feedback: str = "soft",
-    chance: Sequence[torch.Generator] | None = None,
-    trace: bool = False,
+    trace: bool,
 ) -> Rollout:
     """As `roll_out`, also from true frames beyond those after which an intervention begins."""
-    if chance is None:
-        chance = [torch.Generator().manual_seed(clip) for clip in range(len(context))]
     _check_chance(chance, len(context))
     feed = _feed(feedback, chance)
     named = check.named({"film": "context"})

@@ -49,7 +49,7 @@ def batch_predictor(predictor: Predictor, feedback: str, *, masks: bool = False)
         given, ahead = (batch.film, 1) if batch.one_step else (batch.context, batch.horizon + 1)
         fed, chance = "soft" if batch.one_step else feedback, _chance(batch.clips, sample)
         check_intervention(predictor, batch.context.shape[1])
-        said = roll_on(predictor, given.to(device), ahead, feedback=fed, chance=chance, trace=True)
+        said = roll_on(predictor, given.to(device), ahead, fed, chance, trace=True)
         film = said.one_step[:, -batch.horizon :] if batch.one_step else said.prediction[:, :-1]
         return Predicted(film, masks_of(predictor, said.trace, batch.horizon))
 
