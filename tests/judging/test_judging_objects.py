@@ -216,6 +216,8 @@ def test_objects_that_are_not_lit_alone_are_noted(tmp_path, low, high, note):
     assert len(scores.notes) == (note is not None)
     told = rf"{theirs.path}: {note} of the others are lit in the first 5 clips;"
     assert note is None or re.match(told, scores.notes[0])
+    of_masks = asked.model_copy(update={"metrics": ("own-miou", "mse")})
+    assert judge_rows({"model": the_truth}, ClipFile(theirs.path), of_masks).notes == (), "they ask nothing of tracking"
 
 
 def test_one_channel_that_is_lit_is_enough():
