@@ -137,8 +137,9 @@ def test_the_program_on_conventions_prints_what_the_page_shows(capsys):
 
 
 @pytest.mark.slow
-def test_the_program_on_objects_prints_what_the_page_shows(capsys):
-    (program,) = (text for text in blocks(METRICS_PAGE, "python") if "judge_rows" in text)
+@pytest.mark.parametrize("about", ["judge_rows", "own-miou"])
+def test_the_programs_on_objects_print_what_the_page_shows(capsys, about):
+    (program,) = (text for text in blocks(METRICS_PAGE, "python") if about in text)
     exec(program, {})
     assert f"```text\n{capsys.readouterr().out}```" in METRICS_PAGE
 
