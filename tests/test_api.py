@@ -14,7 +14,6 @@ from documents import blocks, made_small
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 import videopred
-from videopred import ClipChoice, Intervention, PictureConfig, cli
 from videopred.commands.terminal import first_line
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.settings import Protocol
@@ -370,79 +369,6 @@ def test_paths_that_are_strings_are_taken(tmp_path, monkeypatch):
     assert paths == [Path(f"seen/test-{clip}.{kind}") for clip in range(3) for kind in ("gif", "png")]
     assert all(path.stat().st_size > 0 for path in paths)
     assert videopred.generate("balls2", {"test": 1}, out="here.h5") == Path("here.h5")
-
-
-@pytest.mark.parametrize(
-    ("change", "kind", "complaint"),
-    [
-        ({}, FileExistsError, r"--out must be a new path, got seen/test-1\.gif \(already there\)"),
-        ({"clips": (2, 2)}, ValueError, "--clips must name each once, got 2 twice; leave"),
-        ({"clips": (7,)}, ValueError, "--clips must lie in 0 to 4, the clips of the part, got 7"),
-        ({"clips": ()}, ValueError, "--clips must name at least one, got none"),
-        ({"clips": (2, 0, 2)}, ValueError, "--clips must name each once, got 2 twice"),
-        ({"part": "tset"}, ValueError, "did you mean test"),
-        (
-            {"clips": (0,), "picture": PictureConfig(rows="truth,modules")},
-            ValueError,
-            "--rows must be among truth",
-        ),
-        ({"clips": (0,), "picture": PictureConfig(figure="schemata")}, ValueError, "--figure must be among strip for "),
-        ({"out": "seen/a.png"}, ValueError, "--out must be a folder for several clips, got seen/a.png"),
-        ({"clips": ClipChoice(best=6)}, ValueError, "--best must be at most 5, the clips that have a score"),
-        ({"clips": (0,), "intervention": Intervention(without=(0,))}, ValueError, "RUN must have modules to silence"),
-        ({"clips": (0,), "horizon": 9}, ValueError, "horizon"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(tmp_path, monkeypatch, change, kind, complaint):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "seen").mkdir()
-    (tmp_path / "seen" / "test-1.gif").touch()
-    file = videopred.open_dataset(tiny_data(tmp_path))
-    predictor = videopred.build(tiny_model(), (1, 24, 32))
-    with pytest.raises(kind, match=complaint):
-        videopred.render(predictor, file, **({"out": "seen"} | change))
-    assert [path.name for path in (tmp_path / "seen").iterdir()] == ["test-1.gif"]
-
-
-@pytest.mark.slow
-def test_python_draws_what_the_command_draws(tmp_path, monkeypatch):
-    """Rows, formats, the choice of clips, figures and interventions, to the byte."""
-    monkeypatch.chdir(tmp_path)
-    data = tiny_data(tmp_path / "two.h5")
-    run = videopred.train(data, tiny_model("rims"), tiny_training(), out="run", device="cpu")
-    file, predictor = videopred.open_dataset(data), videopred.load_run(run, "cpu")
-    picture, figure = PictureConfig(rows="truth,modules,changed", format=("png",)), PictureConfig(figure="mask-out")
-    for words, asked in {
-        "--worst 2 --by psnr --first 4": {"clips": ClipChoice(worst=2, by="psnr", first=4)},
-        "--best 1": {"clips": ClipChoice(best=1)},
-        "--random 2 --seed 5 --figure activation": {
-            "clips": ClipChoice(random=2, seed=5),
-            "picture": PictureConfig(figure="activation"),
-        },
-        "--clips 0 3 --figure mask-out": {"clips": (0, 3), "picture": figure},
-        "--clips 4 --rows truth,modules,changed --format png --without 1 --freeze 0 --from-step 2": {
-            "clips": (4,),
-            "picture": picture,
-            "intervention": Intervention(without=(1,), freeze=(0,), from_step=2),
-        },
-    }.items():
-        ours = videopred.render(predictor, file, context=3, horizon=5, out="ours", overwrite=True, **asked)
-        cli.run(f"render run {data} --context 3 --horizon 5 --out theirs --overwrite --device cpu {words}".split())
-        for path in ours:
-            assert path.read_bytes() == (Path("theirs") / path.name).read_bytes(), words
-    ours, theirs = ({path.name for path in Path(folder).iterdir()} for folder in ("ours", "theirs"))
-    assert ours == theirs
-
-
-def test_the_clips_that_are_drawn_are_those_asked_for(tmp_path):
-    """The strip of a clip is the same whichever clips are drawn beside it."""
-    file = videopred.open_dataset(tiny_data(tmp_path))
-    predictor = videopred.build(tiny_model(), (1, 24, 32))
-    videopred.render(predictor, file, clips=[4, 1], context=3, horizon=4, out=tmp_path / "both")
-    alone = videopred.render(predictor, file, clips=[1], context=3, horizon=4, out=tmp_path / "alone")
-    for path in alone:
-        assert path.read_bytes() == (tmp_path / "both" / path.name).read_bytes()
-    assert (tmp_path / "both/test-4.png").read_bytes() != alone[1].read_bytes()
 
 
 def test_a_recipe_that_differs_from_a_preset_is_checked():
