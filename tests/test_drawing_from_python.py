@@ -80,3 +80,41 @@ def test_the_clips_that_are_drawn_are_those_asked_for(tmp_path):
     for path in alone:
         assert path.read_bytes() == (tmp_path / "both" / path.name).read_bytes()
     assert (tmp_path / "both/test-4.png").read_bytes() != alone[1].read_bytes()
+
+
+def test_functions_are_drawn_as_models_are(tmp_path):
+    file = videopred.open_dataset(tiny_data(tmp_path))
+    predictor = videopred.build(tiny_model(), (1, 24, 32))
+
+    def own(context, horizon):
+        return videopred.roll_out(predictor, context, horizon).prediction
+
+    def keeps_last(context, horizon):
+        last = context[:, -1:].expand(-1, horizon, -1, -1, -1).clone()
+        context.zero_()  # of its own copy
+        return last, last[:, :, 0].round().long()  # masks, which are not drawn
+
+    how = {"clips": ClipChoice(worst=1), "picture": PictureConfig(rows="truth,pred"), "context": 3, "horizon": 4}
+    (gif, png) = videopred.render(own, file, **how, out=tmp_path / "alone")
+    (theirs, _) = videopred.render(predictor, file, **how, out=tmp_path / "model")
+    assert gif.name == theirs.name
+    both = {"own": own, "copy": keeps_last, "model": predictor}
+    paths = videopred.render(both, file, **how, out=tmp_path / "both")
+    assert [path.name for path in paths] == [gif.name, png.name]
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "complaint"),
+    [
+        (lambda film: film.numpy(), TypeError, "prediction of odd must be a tensor, got ndarray"),
+        (lambda film: film[:, :3], ValueError, r"prediction of odd must have the truth's shape \(1, 4, 1, 24, 32\)"),
+        (lambda film: film * 2 - 5, ValueError, r"prediction of odd must lie in \[0, 1\], got values from -5"),
+        (lambda film: film > 0, TypeError, r"prediction of odd must be floating point in \[0, 1\], got torch.bool"),
+    ],
+)
+def test_what_a_function_must_not_make_is_named(tmp_path, made, kind, complaint):
+    file = videopred.open_dataset(tiny_data(tmp_path))
+    odd = {"odd": lambda context, horizon: made(context.new_zeros(1, horizon, 1, 24, 32))}
+    with pytest.raises(kind, match=complaint):
+        videopred.render(odd, file, clips=(2,), context=3, horizon=4, out=tmp_path / "seen")
+    assert not (tmp_path / "seen").exists()

@@ -24,7 +24,7 @@ from videopred.eval.tables import COPY_LAST
 from videopred.files import write_all
 from videopred.interrupt import stop_if_lost
 from videopred.judging import BASELINES, evaluate
-from videopred.judging.drawing import views_of
+from videopred.judging.views import views_of
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
 from videopred.rendering.encoding import draw_view

@@ -77,10 +77,10 @@ def test_samples_without_chance_are_said_to_be_the_same(place, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("kept", "clips", "more", "message"),
     [
-        ("test", "{data}", "--context 4", "--context must be 5, as {rolled}/test.npz says, got 4; score it on what"),
-        ("train", "{data}", "--context 5", "--part must be train, as {rolled}/train.npz says, got test; score it on"),
-        ("train", "--true {data}", "--context 5", "--part must be train, as {rolled}/train.npz says, got test; score"),
-        ("test", "--true {data}", "--context 3", "--context must be 5, as {rolled}/test.npz says, got 3; score it on"),
+        ("test", "{data}", "--context 4", "--context must be 5, as {rolled}/test.npz says, got 4; give what it"),
+        ("train", "{data}", "--context 5", "--part must be train, as {rolled}/train.npz says, got test; give what"),
+        ("train", "--true {data}", "--context 5", "--part must be train, as {rolled}/train.npz says, got test; give"),
+        ("test", "--true {data}", "--context 3", "--context must be 5, as {rolled}/test.npz says, got 3; give what"),
         (
             "test",
             "{data}",
@@ -100,8 +100,8 @@ def test_samples_without_chance_are_said_to_be_the_same(place, tmp_path, monkeyp
             "",
             "--pred must be of the clips and the context of {rolled}/test.npz, got",
         ),
-        ("test short", "--true {rolled}/test.npz", "", "{rolled}/short.npz, of the context 3 in the place of 5; score"),
-        ("fewer", "--true {rolled}/test.npz", "--first 4", "{rolled}/fewer.npz, of other clips of {data}; score it on"),
+        ("test short", "--true {rolled}/test.npz", "", "{rolled}/short.npz, of the context 3 in the place of 5; give"),
+        ("fewer", "--true {rolled}/test.npz", "--first 4", "{rolled}/fewer.npz, of other clips of {data}; give what"),
         (
             "test",
             "{other}",

@@ -139,7 +139,7 @@ def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_pat
         ("--part train", "--part must be one of test, got train"),
         ("--axes BTHWC", "--pred must have 1 or 3 channels, got 32 (BTHWC, (5, 3, 1, 24, 32)) in "),
         ("--pred {films}/perfect.npy", "--pred must be given once, got it twice; put all behind one"),
-        ("--first 4", "--pred must hold the 4 clips to score, got 5 in "),
+        ("--first 4", "--pred must hold the 4 clips asked for, got 5 in "),
         ("--true-range 0 0.5", "--true must hold numbers from 0 to 0.5, as its range says, got 0 to 1 in clip 0 of"),
         ("--range 0,1", "--range must be two numbers, got 0,1; put spaces between them: 0 1"),
         ("--range 1 0", "--range must be two numbers, black first, got 1 0; write e.g. --range 0 1, or --range -1 1"),

@@ -23,7 +23,7 @@ from videopred.eval.saved_scores import load_scores
 from videopred.export import export_run
 from videopred.export.with_card import export_with_card
 from videopred.judging import evaluate
-from videopred.judging.drawing import views_of
+from videopred.judging.views import views_of
 from videopred.rendering.film import film_frames
 from videopred.runs import list_runs
 from videopred.training.run import train

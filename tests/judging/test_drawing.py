@@ -15,9 +15,11 @@ from videopred.datasets.switching import AXES
 from videopred.experiments.figures import PAPER_FIGURES
 from videopred.judging import drawing, imagine
 from videopred.judging.choosing import clip_scores, extreme_clips
-from videopred.judging.drawing import render, views_of
+from videopred.judging.drawing import render
+from videopred.judging.views import views_of
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
+from videopred.rendering.clip_view import view_of_rollout
 from videopred.rendering.planning import new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
 
@@ -111,7 +113,7 @@ def test_under_an_intervention_the_other_rollout_stands_beside(place):
     without = Intervention(without=(int(happened.argmax()),))  # one that is missed in both
     rollout, truth = imagine(intervene(predictor, without, 3), file, "test", clips, 3, 5)
     for i, view in enumerate(views_of(predictor, file, "test", clips, 3, 5, without)):
-        expected = drawing.view_of_rollout(rollout, truth, i)
+        expected = view_of_rollout(rollout, truth, i)
         np.testing.assert_array_equal(view.changed, expected.prediction)
         assert view.intervention == (f"without {without.without[0]}",)
         np.testing.assert_array_equal(view.changed_trace["active"], expected.trace["active"])
@@ -126,7 +128,7 @@ def test_a_view_of_a_rollout_is_of_its_own_clip_in_what_the_model_did_too(place)
     attention = rollout.trace["input_attention"].numpy()
     assert not np.array_equal(attention[0], attention[1])
     for i in range(3):
-        found = drawing.view_of_rollout(rollout, truth, i).trace["input_attention"]
+        found = view_of_rollout(rollout, truth, i).trace["input_attention"]
         assert np.isnan(found[0]).all()
         np.testing.assert_array_equal(found[1:], attention[i])
 

@@ -79,8 +79,8 @@ def test_predictions_shorter_than_a_named_protocol_are_not_told_to_change_it(tmp
 @pytest.mark.parametrize(
     ("array", "horizon", "message"),
     [
-        (SOFT[:2], 4, "--pred must hold the 3 clips to score, got 2 in .*p.npy; give --first 2 for the first"),
-        (SOFT[[0, 1, 2, 0]], 4, "--pred must hold the 3 clips to score, got 4 in .*p.npy; leave the others out"),
+        (SOFT[:2], 4, "--pred must hold the 3 clips asked for, got 2 in .*p.npy; give --first 2 for the first"),
+        (SOFT[[0, 1, 2, 0]], 4, "--pred must hold the 3 clips asked for, got 4 in .*p.npy; leave the others out"),
         (SOFT[:, :3], 4, "--pred must hold the 4 frames of the horizon, got 3 in .*p.npy; give --context 1 if so many"),
         (SOFT[:, :2], 3, "--pred must hold the 3 frames of the horizon, got 2 in .*p.npy; give a shorter --horizon"),
         (
@@ -107,7 +107,7 @@ def test_longer_predictions_are_cut_and_that_is_said(tmp_path):
     predicted = given(tmp_path / "p.npy", value_range=(0, 1), axes="BTCHW")
     asked = Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere")
     scores = score_one(predicted, truth, asked, notes=("one of the caller's",))
-    told = f"of the 4 frames in {tmp_path / 'p.npy'}, the first 2 were scored"
+    told = f"of the 4 frames in {tmp_path / 'p.npy'}, the first 2 count"
     assert scores.notes == ("one of the caller's", told)
     expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))[:2]
     np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
@@ -296,6 +296,6 @@ def test_rollouts_of_files_with_other_clips_are_not_held_against_each_other(tmp_
         films = SOFT.astype(np.float32)
         np.savez(tmp_path / f"{name}.npz", prediction=films, truth=films, made=json.dumps(made))
     predicted, truth = open_one("test", pred=tmp_path / "p.npz", true=tmp_path / "t.npz")
-    message = r"^--pred must be of the clips and the context of \S+t.npz, got \S+p.npz, of other clips of p.h5; score"
+    message = r"^--pred must be of the clips and the context of \S+t.npz, got \S+p.npz, of other clips of p.h5; give"
     with pytest.raises(ValueError, match=message):
         score_one(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))

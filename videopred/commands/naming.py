@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from videopred import check
+from videopred.eval.settings import FilmsConfig
 from videopred.run_files import looks_like_run, run_name
 
 
@@ -23,6 +24,31 @@ def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path
     fix = "put the data behind all runs"
     check.require(not looks_like_run(data), "DATA", "be the last path", f"{data}, a run", fix)
     return runs, data
+
+
+def runs_and_true_films(
+    paths: Sequence[Path], films: FilmsConfig, *, beside_runs: bool = False
+) -> tuple[list[Path], Path | None]:
+    """The runs and the data among the paths; films made elsewhere stand for runs, and true ones for data.
+
+    Args:
+        paths: as they were given.
+        films: those made elsewhere; without any, there must be runs and data.
+        beside_runs: whether there may be runs besides them.
+
+    Raises:
+        ValueError: there are too few paths, or too many, or a run comes last.
+    """
+    if not films.pred:
+        return runs_and_data(paths, ", or give --pred for films made elsewhere")
+    there = films.true is not None or len(paths) > 0
+    fix = "name the true films; DATA comes before the options"
+    check.require(there, "DATA or --true", "be given with --pred", "neither", fix)
+    must = "be left out with --pred and --true" if films.true else "be DATA alone with --pred"
+    fits = len(paths) <= (0 if films.true else 1) or (beside_runs and not films.true)
+    fix = "give the true films as DATA behind the runs" if beside_runs else "judge runs by themselves"
+    check.require(fits, "RUN and DATA", must, " ".join(map(str, paths)), fix)
+    return runs_and_data(paths) if len(paths) > 1 else ([], paths[0] if paths else None)
 
 
 def read_names(words: Sequence[str], of: str, there: Collection[str]) -> dict[str, str]:
@@ -59,19 +85,24 @@ def own_names(runs: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else names_of([str(run.resolve()) for run in runs])
 
 
-def called(runs: Sequence[Path], words: Sequence[str]) -> list[str]:
-    """What runs are called: as --names says, else by their own names.
+def called(runs: Sequence[Path], words: Sequence[str], films: Sequence[Path] = ()) -> list[str]:
+    """What runs, and films made elsewhere, are called: as --names says, else by their own names.
 
     Args:
         runs: paths of runs or of folders of seeds.
         words: values of --names.
+        films: paths of films made elsewhere; one that is called as a run is keeps its ending.
 
     Raises:
         ValueError: there is no such run, or two would be called the same.
     """
-    own = own_names(runs)
+    from videopred.eval.data_names import file_names
+
+    check.each_once("--pred", [path.resolve() for path in films], "be given once each")
+    own, of_films = own_names(runs), file_names([path.absolute() for path in films])
+    own += of_films if set(own).isdisjoint(of_films) else [path.name for path in films]
     told = read_names(words, "RUN", own)
-    check.require(not told or len(runs) > 1, "--names", "be given with several runs", " ".join(words), "leave it out")
+    check.require(not told or len(own) > 1, "--names", "be given with several runs", " ".join(words), "leave it out")
     for name in told:
         check.one_of("--names", name, own)
     found = [told.get(name, name) for name in own]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check, check_path
 from videopred.datasets import open_dataset
+from videopred.eval.settings import FilmsConfig
 from videopred.files import read_json
-from videopred.run_files import SETTINGS, SUMMARY, data_name, is_seed_folder, run_name
+from videopred.run_files import SETTINGS, SUMMARY, data_name, is_seed_folder, run_name, together
 from videopred.training.places import runs_of, to_replace
 from videopred.typed_commands import resume_command
 
@@ -25,6 +26,13 @@ def results(run: Path, data: Path, others: int = 0) -> Path:
         others: how many more runs are judged together with it.
     """
     return Path("eval") / run_name(run, others) / data_name(data)
+
+
+def results_of_films(films: FilmsConfig, data: Path | None) -> Path:
+    """The same of films made elsewhere, of which there are some; without data there are true ones."""
+    truth = data or films.true
+    assert truth is not None, "one of both was asked for"
+    return Path("eval") / together(data_name(films.pred[0]), len(films.pred) - 1) / data_name(truth)
 
 
 def check_not_of_others(file: Path, runs: Sequence[Path], overwrite: bool) -> None:

@@ -7,15 +7,15 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check, check_path
 from videopred.commands import terminal
-from videopred.commands.naming import runs_and_data
-from videopred.commands.opening import check_not_of_others, each_run, results, say_unfinished
+from videopred.commands.naming import runs_and_true_films
+from videopred.commands.opening import check_not_of_others, each_run, results, results_of_films, say_unfinished
 from videopred.commands.options import RESULTS_HELP, Context, Device, Horizon, Json, Means, Overwrite, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
 from videopred.eval import find_metric, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.settings import DEFAULT_METRICS, GivenConfig
-from videopred.run_files import data_name, run_name, together
+from videopred.run_files import run_name
 from videopred.settings import Part
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def evaluate(
     json_: Json = False,
 ) -> None:
     """Score rollouts of models, or films made elsewhere, beside trivial baselines."""
-    runs, data = _split(paths, films)
+    runs, data = runs_and_true_films(paths, films)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
     check.device_kind(device)
     for name in metrics:
@@ -81,7 +81,7 @@ def evaluate(
         scores = _score_films(films, file, question, reference, how)
     else:
         say_unfinished(runs)
-        assert file is not None  # _split has asked for it
+        assert file is not None  # as asked for before
         scores = _score_runs(runs, file, question, reference, how)
     from videopred.processes import my_place
 
@@ -149,25 +149,9 @@ def _calibrating(reference: Path | None) -> "ClipSource | None":
         return None if reference is None else open_dataset(reference)
 
 
-def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Path | None]:
-    """The runs and the data among the paths: the data comes last, and films made elsewhere stand for runs and data."""
-    if not films.pred:
-        return runs_and_data(paths, ", or give --pred for films made elsewhere")
-    there = films.true is not None or len(paths) > 0
-    fix = "name the true films; DATA comes before the options"
-    check.require(there, "DATA or --true", "be given with --pred", "neither", fix)
-    must = "be left out with --pred and --true" if films.true else "be DATA alone with --pred"
-    fits = len(paths) == (0 if films.true else 1)
-    check.require(fits, "RUN and DATA", must, " ".join(map(str, paths)), "judge runs by themselves")
-    return [], paths[0] if paths else None
-
-
 def _results(runs: list[Path], data: Path | None, films: GivenConfig) -> Path:
     """Where results go unless --out says otherwise."""
     if films.pred:
-        truth = data or films.true
-        assert truth is not None  # _split has asked for one
-        name = together(data_name(films.pred[0]), len(films.pred) - 1)
-        return Path("eval") / name / data_name(truth)
-    assert data is not None  # _split has asked for it
+        return results_of_films(films, data)
+    assert data is not None  # as asked for before
     return results(runs[0], data, len(runs) - 1)

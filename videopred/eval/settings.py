@@ -74,11 +74,11 @@ def flag_name(setting: str) -> str:
     return {"clips": "first"}.get(setting, setting.replace("_", "-"))
 
 
-class GivenConfig(Settings):
+class FilmsConfig(Settings):
     """Films made elsewhere. Arrays that are not bool need --range, and --axes where several readings are possible."""
 
     pred: tuple[Path, ...] = ()
-    """Predicted films instead of runs': arrays (.npy, .npz, .h5), data files, GIFs, MP4s or PNG frames; a row each."""
+    """Predicted films: arrays (.npy, .npz, .h5), data files, GIFs, MP4s or PNG frames; a row each."""
     true: Path | None = None
     """The true films, instead of DATA; the same kinds."""
     range: tuple[float, float] | None = None
@@ -93,26 +93,38 @@ class GivenConfig(Settings):
     """Name of the array of predictions in a .npz or .h5 file that holds several."""
     true_array: str | None = None
     """Name of the array of true films, likewise."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "FilmsConfig":
+        check_range("--range", self.range)
+        check_range("--true-range", self.true_range)
+        said = [flag(name) for name, value in self if value not in (None, ())]
+        fits = bool(self.pred) or not said
+        require(fits, "--pred", "be given for films made elsewhere", " ".join(said), "name the predicted films")
+        about = [word for word in said if word.startswith("--true-")]
+        fits = self.true is not None or not about
+        require(fits, "--true", "be given with words about it", " ".join(about), "a data file says these itself")
+        return self
+
+
+class GivenConfig(FilmsConfig):
+    """Films made elsewhere, with own masks or without.
+
+    Arrays that are not bool need --range, and --axes where several readings are possible.
+    """
+
     pred_masks: tuple[Path, ...] = ()
     """Own masks of each of --pred, for metrics such as own-fg-ari: arrays of whole numbers (B, T, H, W), from 1."""
     masks_array: str | None = None
     """Name of the array of masks in a .npz or .h5 file that holds several."""
 
     @model_validator(mode="after")
-    def _goes_together(self) -> "GivenConfig":
-        check_range("--range", self.range)
-        check_range("--true-range", self.true_range)
-        said = [flag(name) for name, value in self if value not in (None, ())]
-        fits = bool(self.pred) or not said
-        require(fits, "--pred", "be given for films made elsewhere", " ".join(said), "name the predicted films")
+    def _masks_go_together(self) -> "GivenConfig":
         count = len(self.pred_masks)
         must, fix = f"be one for each of --pred, {len(self.pred)}", "give them in the order of the films"
         require(count in (0, len(self.pred)), "--pred-masks", must, count, fix)
         must, fix = "go with --pred-masks", "leave it out"
         require(self.masks_array is None or count > 0, "--masks-array", must, self.masks_array, fix)
-        about = [word for word in said if word.startswith("--true-")]
-        fits = self.true is not None or not about
-        require(fits, "--true", "be given with words about it", " ".join(about), "a data file says these itself")
         return self
 
 

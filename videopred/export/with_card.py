@@ -18,7 +18,7 @@ from videopred.eval.scores import Scores
 from videopred.export import export_file, gather
 from videopred.export.card_text import Described, card_text
 from videopred.files import write_all
-from videopred.judging.drawing import views_of
+from videopred.judging.views import views_of
 from videopred.rendering.film import film_frames
 from videopred.run_files import RECORD, run_name
 from videopred.run_record import is_of_run, stamp_of

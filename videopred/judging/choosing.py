@@ -3,21 +3,22 @@
 from typing import Literal
 
 import numpy as np
+import torch
 
 from videopred import check
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of, measuring_device
 from videopred.eval import METRICS, find_metric, make_metric
 from videopred.eval.metric import clip_means
-from videopred.judging.batches import films, seeded_sample
-from videopred.judging.fitting import check_fit
+from videopred.judging.batches import Batch, Predicted, films, seeded_sample
+from videopred.judging.fitting import check_fit, check_frames
+from videopred.judging.predicting import batch_predictor
 from videopred.judging.tally import measure
-from videopred.models.predictor import Predictor
-from videopred.rollout import roll_out
+from videopred.judging.views import Source, as_model
 
 
 def clip_scores(
-    predictor: Predictor,
+    source: Source,
     file: ClipSource,
     part: str,
     metric: str,
@@ -27,10 +28,10 @@ def clip_scores(
     first: int | None = None,
     batch_size: int = 32,
 ) -> np.ndarray:
-    """One number for each clip: a metric of the model's rollout, as a mean over its steps that have a value.
+    """One number for each clip: a metric of what is predicted of it, as a mean over its steps that have a value.
 
     Args:
-        predictor: a trained model, used where it is.
+        source: a trained model, used where it is, or what else makes films of a batch of clips.
         file: holds the clips.
         part: one that the file has.
         metric: a key of METRICS, or MODULE:CLASS, with its usual settings.
@@ -47,16 +48,19 @@ def clip_scores(
     """
     find_metric("--by", metric, METRICS)
     scorer = make_metric(metric)
-    check_fit(predictor, file)
+    predict, device = source, torch.device("cpu")
+    if (model := as_model(source)) is not None:
+        check_fit(model, file)
+        predict, device = batch_predictor(model, "soft"), device_of(model)
     clips = file.parts[part] if first is None else first
-    file.check_rollout(context, horizon)
-    device, scores = device_of(predictor), []
-    measured_on = measuring_device(device)
+    check_frames(file, context, horizon)
+    measured_on, scores = measuring_device(device), []
     for start, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
-        given, truth = film[:, : context + horizon].split([context, horizon], 1)
-        with seeded_sample(start, 0, device):  # as `evaluate` draws in batches of this size
-            prediction = roll_out(predictor, given.to(device), horizon).prediction
-        measured = measure({metric: scorer}, prediction.to(measured_on), truth.to(measured_on))
+        batch = Batch(file, part, start, film[:, : context + horizon], context)
+        with torch.no_grad(), seeded_sample(start, 0, device):  # as `evaluate` draws in batches of this size
+            said = predict(batch, 0)
+        prediction = said.film if isinstance(said, Predicted) else said
+        measured = measure({metric: scorer}, prediction.to(measured_on), batch.truth.to(measured_on))
         scores.append(clip_means(scorer, measured[metric]))
     return np.concatenate(scores)
 

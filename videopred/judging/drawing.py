@@ -1,5 +1,6 @@
 """From a file and what predicts its clips to pictures."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
@@ -9,99 +10,23 @@ import numpy as np
 
 from videopred import check, check_path, pictures
 from videopred.datasets.clip_source import ClipSource
-from videopred.datasets.motion import MODES
-from videopred.datasets.switching import AXES
 from videopred.files import write_each
 from videopred.judging.choosing import clip_scores, extreme_clips
-from videopred.judging.fitting import check_fit, check_names, check_opened, check_part
-from videopred.judging.predicting import imagine
+from videopred.judging.fitting import check_frames, check_names, check_opened, check_part
+from videopred.judging.predicting import Predict, function_predictor
+from videopred.judging.views import Source, as_model, views_of, views_of_each
 from videopred.models.intervention_settings import Intervention
-from videopred.models.interventions import intervene, without_each
+from videopred.models.interventions import without_each
 from videopred.models.predictor import Predictor
 from videopred.rendering import OF_ALL_CLIPS
-from videopred.rendering.clip_view import ClipView, view_of_rollout
+from videopred.rendering.clip_view import ClipView
 from videopred.rendering.encoding import draw_figure, draw_view
 from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
 
 
-def views_of(
-    predictor: Predictor,
-    file: ClipSource,
-    part: str,
-    clips: Sequence[int],
-    context: int,
-    horizon: int,
-    intervention: Intervention = Intervention(),
-) -> list[ClipView]:
-    """What can be seen of some clips and of a model's rollouts of them, also of those under an intervention.
-
-    Args:
-        predictor, file, part, clips, context, horizon: as for `imagine`.
-        intervention: what is done to the model in a second rollout.
-    """
-    rollout, truth = imagine(predictor, file, part, clips, context, horizon)
-    changed = None
-    if not intervention.idle:
-        changed, _ = imagine(intervene(predictor, intervention, context), file, part, clips, context, horizon)
-    views = []
-    for i, clip in enumerate(clips):
-        known: dict[str, np.ndarray] = {
-            name: file.read(part, name, clip, clip + 1)[0, : context + horizon]
-            for name in ("groups", "positions", "visibility/fraction")
-            if name in file.truth
-        }
-        known |= _motion(file, part, clip, context + horizon)
-        masks, encoder = known.pop("groups", None), predictor.encoder
-        view = view_of_rollout(rollout, truth, i)
-        view = view._replace(masks=masks, map_shape=encoder.map_shape, strips=encoder.strips, truths=known)
-        view = view._replace(schema_count=getattr(predictor.core, "schema_count", 0))
-        if changed is not None:
-            other = view_of_rollout(changed, truth, i)
-            view = view._replace(changed=other.prediction, changed_trace=other.trace, intervention=intervention.words)
-        views.append(view)
-    return views
-
-
-def _motion(file: ClipSource, part: str, clip: int, frames: int) -> dict[str, np.ndarray]:
-    """Words for the ways in which the one ball came to each frame, under the name motion; empty where none are told."""
-    if file.recipe is None:  # others may call something else so
-        return {}
-    if "labels/mode" in file.truth:
-        (mode,) = file.read(part, "labels/mode", clip, clip + 1)
-        return {"motion": np.full(frames, MODES[mode])}
-    if "series/indicator" in file.truth:
-        # The indicator says how the ball goes on from a frame; to the first it did not come.
-        onward = np.array(AXES)[file.read(part, "series/indicator", clip, clip + 1)[0, :frames]]
-        return {"motion": np.concatenate([onward[:1], onward[:-1]])}
-    return {}
-
-
-def views_of_each(
-    predictors: Mapping[str, Predictor],
-    file: ClipSource,
-    part: str,
-    clips: Sequence[int],
-    context: int,
-    horizon: int,
-) -> list[ClipView]:
-    """What can be seen of some clips, and of the rollouts of several models of each, beside one another.
-
-    Args:
-        predictors: name -> model.
-        file, part, clips, context, horizon: as for `imagine`.
-    """
-    for name, predictor in predictors.items():
-        check_fit(predictor, file, name)
-    of_models = [
-        [view._replace(model=name) for view in views_of(predictor, file, part, clips, context, horizon)]
-        for name, predictor in predictors.items()
-    ]
-    return [first._replace(beside=others) for first, *others in zip(*of_models, strict=True)]
-
-
 def render(
-    predictor: Predictor | Mapping[str, Predictor],
+    predictor: Predictor | Predict | Mapping[str, Predictor | Predict],
     file: ClipSource,
     *,
     clips: Sequence[int] | np.ndarray | ClipChoice | None = None,
@@ -118,8 +43,9 @@ def render(
     All of them take their places together at the end, or none does.
 
     Args:
-        predictor: a trained model, the rollout is on its device; or several by name, drawn beside one another. Of
-            these, the first decides which clips are worst and best.
+        predictor: a trained model, the rollout is on its device; or a function that makes films from the context, on
+            the CPU (see `Predict`); or several of such by name, drawn beside one another. Of these, the first decides
+            which clips are worst and best.
         file: holds the clips.
         clips: their indices in the part, from 0, or how they are chosen; the first three when None.
         part: train, validation or test.
@@ -132,42 +58,87 @@ def render(
 
     Raises:
         FileExistsError: a file is there and `overwrite` is false.
-        ValueError: clips, rows or a figure that there are not or that the models cannot show; or see `imagine`.
+        ValueError: clips, rows or a figure that there are not or that the models cannot show; films of another shape
+            than asked for; or see `imagine`.
         OSError: a file cannot be written.
         TypeError: a path in the place of the model or of clips, or settings of another kind.
     """
     models = dict(predictor) if isinstance(predictor, Mapping) else {"": predictor}
     check.require(len(models) > 0, "predictor", "hold at least one model", "none", "give one, or name several")
-    check_opened(file, models.values(), ", or several in a dict")
+    check_opened(file, itertools.filterfalse(_is_function, models.values()), ", or several in a dict")
     check_names(models)
     picture = PictureConfig() if picture is None else picture
     intervention = Intervention() if intervention is None else intervention
     check.require_instance("picture", picture, PictureConfig)
     check.require_instance("intervention", intervention, Intervention)
-    out = check_path.as_path("--out", out)
-    choice = _choice(clips)
-    context = file.context if context is None else context
-    horizon = file.horizon if horizon is None else horizon
-    file.check_rollout(context, horizon)
+    sources = {name: as_model(one) or function_predictor(name or "the function", one) for name, one in models.items()}
+    return draw_sources(
+        sources,
+        file,
+        choice=_choice(clips),
+        part=part,
+        context=file.context if context is None else context,
+        horizon=file.horizon if horizon is None else horizon,
+        picture=picture,
+        intervention=intervention,
+        out=check_path.as_path("--out", out),
+        overwrite=overwrite,
+    )
+
+
+def _is_function(model: object) -> bool:
+    """Whether it makes films as a function does; a module that wraps a model would be called in another way."""
+    return callable(model) and not any(hasattr(one, "film_shape") for one in (model, getattr(model, "module", None)))
+
+
+def draw_sources(
+    sources: Mapping[str, Source],
+    file: ClipSource,
+    *,
+    choice: ClipChoice,
+    part: str,
+    context: int,
+    horizon: int,
+    picture: PictureConfig,
+    intervention: Intervention,
+    out: Path,
+    overwrite: bool,
+    count: int | None = None,
+) -> list[Path]:
+    """Paths of the pictures drawn of predictions of any origin; see `render`.
+
+    Args:
+        sources: name -> a model, or what else makes films of a batch of clips; the name is empty of one alone.
+        choice: which clips.
+        count: how many clips there are to choose among, from the first of the part on; all when None.
+    """
+    check_frames(file, context, horizon)
+    context, horizon = int(context), int(horizon)  # small numbers of NumPy's would wrap around in sums
     check_intervention(intervention, picture, horizon)
-    check_several(len(models), intervention, picture)
+    check_several(len(sources), intervention, picture)
+    first = next(iter(sources.values()))
+    model = as_model(first)
+    flags = ", ".join(f"--{flag}" for flag in intervention.changes)
+    fits, must = model is not None or not flags, "be left out with films made elsewhere"
+    check.require(fits, flags, must, "both", "modules are of a model: draw one")
     if "mp4" in picture.kinds(out):
         pictures.check_mp4()
-    chosen = known_clips(choice, check_part(part, file))
-    first = next(iter(models.values()))
+    there = check_part(part, file) if count is None else count
+    chosen = known_clips(choice, there, "the part" if count is None else "the films")
     if chosen is None:
-        scores = clip_scores(first, file, part, choice.by, context, horizon, first=choice.first)
+        among = there if choice.first is None else choice.first
+        scores = clip_scores(first, file, part, choice.by, context, horizon, first=among)
         which: Literal["worst", "best"] = "best" if choice.worst is None else "worst"
         chosen = extreme_clips(scores, choice.by, which, getattr(choice, which))
     paths = new_paths(out, part, chosen, picture, overwrite)
-    if len(models) > 1:
-        views = views_of_each(models, file, part, chosen, context, horizon)
+    if len(sources) > 1:
+        views = views_of_each(sources, file, part, chosen, context, horizon)
     else:
         views = views_of(first, file, part, chosen, context, horizon, intervention)
-    if picture.figure == "mask-out":
-        for changed in without_each(first, context):
+    if picture.figure == "mask-out" and model is not None:  # of others it is refused as what they cannot show
+        for changed in without_each(model, context):
             views += views_of(changed, file, part, chosen, context, horizon)
-    rows = picture.row_names(changed=not intervention.idle, several=len(models) > 1)
+    rows = picture.row_names(changed=not intervention.idle, several=len(sources) > 1)
     return write_each(_drawn(views, paths, picture, rows), overwrite=overwrite)
 
 

@@ -32,18 +32,28 @@ def check_protocol(protocol: Protocol, file: ClipSource) -> int:
     named = len(protocol.metrics)
     check.require(named > 0, "--metrics", "name at least one", "none", "leave it out for the usual ones")
     there = check_part(protocol.part, file)
-    if isinstance(file, GivenTruth) and protocol.context == 0:
-        check.whole_number("--horizon", protocol.horizon, 1, "ask for at least one frame")
-        must, got = f"be at most {file.frames}, the frames of --true", protocol.horizon
-        check.require(got <= file.frames, "--horizon", must, got, "lower it")
-    else:
-        file.check_rollout(protocol.context, protocol.horizon)
+    check_frames(file, protocol.context, protocol.horizon)
     check_truth(protocol.metrics, file)
     clips = there if protocol.clips is None else protocol.clips
     check.whole_number("--first", clips, 1, "score at least one clip")
     must = f"be at most {there}, the clips of the {protocol.part} part"
     check.require(clips <= there, "--first", must, clips, "lower it, or leave it out for all")
     return clips
+
+
+def check_frames(file: ClipSource, context: int, horizon: int) -> None:
+    """Refuse a context and a horizon that the clips do not have; films made elsewhere need no context.
+
+    Raises:
+        ValueError: there are fewer frames, or none is asked for.
+        TypeError: a number that is not whole.
+    """
+    if not isinstance(file, GivenTruth) or context != 0:
+        file.check_rollout(context, horizon)
+        return
+    check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
+    must = f"be at most {file.frames}, the frames of --true"
+    check.require(horizon <= file.frames, "--horizon", must, horizon, "lower it")
 
 
 def check_opened(file: ClipSource, predictors: Iterable[object] = (), also: str = "") -> None:

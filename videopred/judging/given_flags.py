@@ -6,7 +6,7 @@ from pathlib import Path
 from videopred import check
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.data_names import file_names
-from videopred.eval.settings import GivenConfig
+from videopred.eval.settings import FilmsConfig, GivenConfig
 from videopred.judging.baselines import BASELINES
 from videopred.judging.given_files import is_data
 from videopred.judging.given_films import GivenFilms, GivenTruth
@@ -14,7 +14,7 @@ from videopred.judging.given_masks import GivenMasks
 
 
 def open_given(
-    given: GivenConfig, part: str, data: ClipSource | None = None
+    given: FilmsConfig, part: str, data: ClipSource | None = None
 ) -> tuple[dict[str, GivenFilms], ClipSource]:
     """The films that a user named: predicted ones, by the names of their rows, and true ones, which may be DATA.
 
@@ -72,7 +72,7 @@ def _rows(paths: Sequence[Path]) -> dict[str, Path]:
     return dict(zip(names, paths, strict=True))
 
 
-def _check_idle(given: GivenConfig, pred_is_array: bool, true_is_array: bool) -> None:
+def _check_idle(given: FilmsConfig, pred_is_array: bool, true_is_array: bool) -> None:
     """Refuse words about arrays where there is none."""
     for flag, word, means in (
         ("--range", given.range, pred_is_array or true_is_array),

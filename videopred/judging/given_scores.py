@@ -44,29 +44,40 @@ def evaluate_given(
         ValueError: there are fewer films, they are shorter than the horizon, or of other frames than the truth's; a
             metric is of own masks and there are none, or the other way round.
     """
-    true = [file.given] if isinstance(file, GivenTruth) else []
-    notes = [*how.get("notes", ())]
+    notes = [*how.get("notes", ()), *hold_against(predicted, file, protocol)]
+    masks = masks or {}
+    _check_masks_are_asked_for(masks, protocol)
+    how["notes"] = [*notes, *(f"own masks of {name}: those in {of.path}" for name, of in masks.items())]
+    how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
+    rows = {name: reading(films, protocol.horizon, masks.get(name)) for name, films in predicted.items()}
+    return judge_rows(rows, file, protocol, **how)
+
+
+def hold_against(predicted: Mapping[str, GivenFilms], file: ClipSource, protocol: Protocol) -> list[str]:
+    """What should be known of films made elsewhere beside the truth, if they can be held against it.
+
+    Args:
+        predicted, file, protocol: as for `evaluate_given`.
+
+    Raises:
+        ValueError: there are fewer films, they are shorter than the horizon, or of other frames than the truth's.
+    """
+    true, notes = [file.given] if isinstance(file, GivenTruth) else [], []
     for films in predicted.values():
         _check_given(films, file, protocol)
         _check_beginning(films, file, protocol)
         notes += _notes_on_given(films, file, protocol)
     _check_made_alike([*true, *predicted.values()])
-    masks = masks or {}
-    _check_masks_are_asked_for(masks, protocol)
-    notes += [f"own masks of {name}: those in {of.path}" for name, of in masks.items()]
-    how["notes"] = [*notes, *(films.remark for films in true if films.remark)]
-    how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
-    rows = {name: _reading(films, masks.get(name), protocol) for name, films in predicted.items()}
-    return judge_rows(rows, file, protocol, **how)
+    return [*notes, *(films.remark for films in true if films.remark)]
 
 
-def _reading(predicted: GivenFilms, masks: GivenMasks | None, protocol: Protocol) -> PredictBatch:
-    """Films made elsewhere as predictions of batches of clips."""
+def reading(predicted: GivenFilms, horizon: int, masks: GivenMasks | None = None) -> PredictBatch:
+    """The first frames of films made elsewhere as predictions of batches of clips."""
 
     def predict_batch(batch: Batch, sample: int) -> Predicted:
         of_batch = (batch.start, batch.start + len(batch.film), sample)
-        own = None if masks is None else masks.read(*of_batch)[:, : protocol.horizon]
-        return Predicted(predicted.read(*of_batch)[:, : protocol.horizon], own)
+        own = None if masks is None else masks.read(*of_batch)[:, :horizon]
+        return Predicted(predicted.read(*of_batch)[:, :horizon], own)
 
     return predict_batch
 
@@ -77,7 +88,7 @@ def _notes_on_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol)
     if words := rollout_words(predicted.made):
         notes.append(f"{predicted.path} is of {' '.join(words)}")
     if predicted.frames > protocol.horizon:
-        note = f"of the {predicted.frames} frames in {predicted.path}, the first {protocol.horizon} were scored"
+        note = f"of the {predicted.frames} frames in {predicted.path}, the first {protocol.horizon} count"
         if predicted.frames > (following := file.frames - protocol.context):
             note += f"; {following} true ones follow the context, so look whether these begin where it ends"
         notes.append(note)
@@ -94,7 +105,7 @@ def _check_given(predicted: GivenFilms, file: ClipSource, protocol: Protocol) ->
     must, got = f"hold {protocol.samples} films of each clip", f"{predicted.samples} in {name}"
     fix = "say with an N in --axes which axis they are, or score it apart"
     check.require(predicted.samples == protocol.samples, flag, must, got, fix)
-    must, got = f"hold the {counted(clips, 'clip')} to score", f"{predicted.clips} in {name}"
+    must, got = f"hold the {counted(clips, 'clip')} asked for", f"{predicted.clips} in {name}"
     fewer = predicted.clips < clips
     fix = f"give --first {predicted.clips} for the first of the truth" if fewer else "leave the others out"
     check.require(predicted.clips == clips, flag, must, got, fix)
@@ -136,7 +147,7 @@ def _check_made_alike(films: Sequence[GivenFilms]) -> None:
             got = f"{one.path}, of other clips of {one.made.get('data')}"
             if name in ("context", "part"):
                 got = f"{one.path}, of the {name} {said} in the place of {theirs}"
-            check.require(said == theirs, one.flag, must, got, "score it on what it was rolled out on")
+            check.require(said == theirs, one.flag, must, got, "give what it was rolled out on")
 
 
 def _check_names(predicted: GivenFilms, true: GivenFilms) -> None:
@@ -152,7 +163,7 @@ def _check_names(predicted: GivenFilms, true: GivenFilms) -> None:
 
 def _check_made(predicted: GivenFilms, file: ClipSource, protocol: Protocol) -> None:
     """Refuse what `videopred rollout` wrote after another context, or of other clips."""
-    made, fix = predicted.made, "score it on what it was rolled out on"
+    made, fix = predicted.made, "give what it was rolled out on"
     for name, asked in (("context", protocol.context), ("part", protocol.part)):
         said = made.get(name, asked)
         check.require(said == asked, f"--{name}", f"be {said}, as {predicted.path} says", asked, fix)

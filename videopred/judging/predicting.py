@@ -11,6 +11,7 @@ from torch import Tensor
 from videopred import check
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of
+from videopred.eval.metric import check_films
 from videopred.frames import to_film
 from videopred.judging.batches import Batch, Predicted, seeded_sample
 from videopred.judging.fitting import check_fit, check_opened, check_part
@@ -54,6 +55,23 @@ def batch_predictor(predictor: Predictor, feedback: str, *, masks: bool = False)
         return Predicted(film, masks_of(predictor, said.trace, batch.horizon))
 
     return segmented if masks else predict_batch
+
+
+def function_predictor(name: str, predict: Predict) -> PredictBatch:
+    """The films that a function makes of the context of a batch, on the CPU, held against what was asked for.
+
+    Args:
+        name: what complaints call it.
+        predict: see `Predict`; own masks are left out.
+    """
+
+    def predict_batch(batch: Batch, _: int) -> Tensor:
+        film = parted(name, predict(batch.context.clone(), batch.horizon)).film.cpu()
+        with check.named({"prediction": f"prediction of {name}"}):
+            check_films(film, batch.truth)
+        return film
+
+    return predict_batch
 
 
 def imagine(

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from videopred import check
 from videopred.frames import to_frames
+from videopred.palette import TRACK
 from videopred.rendering import FIGURES, ROWS
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class ClipView(NamedTuple):
     truth: np.ndarray
     """(T, H, W, C) uint8, T = context + horizon."""
     prediction: np.ndarray
-    """(T, H, W, C) uint8; frames of the context each from the true ones before it, and the first is the true one."""
+    """(T, H, W, C) uint8; frames of the context each from the true ones before it, and the first is the true one. Those
+    that nobody predicted are grey."""
     trace: Mapping[str, np.ndarray] = {}
     """name -> (T, …) float; NaN at frame 0."""
     masks: np.ndarray | None = None
@@ -61,6 +63,8 @@ class ClipView(NamedTuple):
     """What was done to it, in a few words for each change."""
     model: str = ""
     """What the model is called; empty where it is alone."""
+    unpredicted: int = 0
+    """Frames, from the first on, that nobody predicted: the context of films made elsewhere."""
     beside: Sequence["ClipView"] = ()
     """What other models made of the same clip."""
     error: float = float("nan")
@@ -160,4 +164,26 @@ def view_of_rollout(rollout: "Rollout", truth: Tensor, index: int) -> ClipView:
         prediction=to_frames(imagined),
         trace=trace,
         error=(predicted.double() - true.double()).square().mean().item(),
+    )
+
+
+def view_of_film(film: Tensor, prediction: Tensor) -> ClipView:
+    """A view of a clip of which only the rollout was predicted, as films made elsewhere are.
+
+    Args:
+        film: (context + horizon, C, H, W) float in [0, 1], the true frames.
+        prediction: (horizon, C, H, W) float in [0, 1].
+
+    Raises:
+        ValueError: values outside [0, 1].
+    """
+    seen, imagined = to_frames(film), to_frames(prediction)
+    context = len(seen) - len(imagined)
+    blank = np.broadcast_to(np.array(TRACK[: seen.shape[-1]], np.uint8), seen[:context].shape)
+    return ClipView(
+        context=context,
+        truth=seen,
+        prediction=np.concatenate([blank, imagined]),
+        unpredicted=context,
+        error=(prediction.double() - film[context:].double()).square().mean().item(),
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from videopred.palette import AGREED, DISCOLORED, INVENTED, MISSED, OBJECT_COLORS, as_pixels, module_colors
+from videopred.palette import AGREED, DISCOLORED, INVENTED, MISSED, OBJECT_COLORS, TRACK, as_pixels, module_colors
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
 
@@ -20,7 +20,9 @@ def prediction(view: ClipView, scale: int) -> Panel:
 def differing(view: ClipView, scale: int) -> Panel:
     """Where they differ, see `difference`."""
     swatches = _swatches(view, "missed", "invented", "both", "wrong color")
-    return shown(difference(view.truth, view.prediction), scale, "difference", swatches)
+    film = difference(view.truth, view.prediction)
+    film[: view.unpredicted] = TRACK
+    return shown(film, scale, "difference", swatches)
 
 
 def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:

@@ -46,24 +46,25 @@ def check_several(models: int, intervention: Intervention, picture: PictureConfi
     check.require(fits, "--figure", must, picture.figure, fix)
 
 
-def known_clips(choice: ClipChoice, count: int) -> list[int] | None:
+def known_clips(choice: ClipChoice, count: int, of: str = "the part") -> list[int] | None:
     """The clips that are chosen without a look at them; None if it takes one.
 
     Args:
         choice: which.
-        count: clips of the part.
+        count: how many clips there are.
+        of: what has so many.
 
     Raises:
         ValueError: there are not so many.
     """
     among = count if choice.first is None else choice.first
-    check.require(among <= count, "--first", f"be at most {count}, the clips of the part", among, "lower it")
+    check.require(among <= count, "--first", f"be at most {count}, the clips of {of}", among, "lower it")
     if choice.random is not None:
         return random_clips(among, choice.random, choice.seed)
     if choice.ranked:
         return None
     for clip in choice.clips:
-        must = f"lie in 0 to {count - 1}, the clips of the part"
+        must = f"lie in 0 to {count - 1}, the clips of {of}"
         check.require(0 <= clip < count, "--clips", must, clip, "choose one of these")
     return list(choice.clips) or list(range(min(USUAL_CLIPS, among)))
 

@@ -11,7 +11,7 @@ from videopred.eval.intervals import tensors_of
 from videopred.eval.metric import clip_means
 from videopred.eval.scores import Scores
 from videopred.eval.tables import written
-from videopred.judging.drawing import views_of
+from videopred.judging.views import views_of
 from videopred.rendering import ROWS, USUAL_ROWS
 from videopred.rendering.activity_figure import drawable, first_modules
 from videopred.rendering.clip_view import available

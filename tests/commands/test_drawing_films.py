@@ -1,0 +1,113 @@
+"""`render --pred`: films made elsewhere, alone and beside runs."""
+
+from pathlib import Path
+
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from command_line import run, written
+
+from videopred import open_dataset
+from videopred.palette import TRACK
+
+CONTEXT, HORIZON = 3, 4
+ASKED = f"--context {CONTEXT} --horizon {HORIZON}"
+ARRAYS = "--range 0 1 --axes BTCHW"
+
+
+@pytest.fixture
+def film(place, tmp_path, monkeypatch) -> np.ndarray:
+    """The true frames that follow the context, as soft.npy has them at half their brightness; (B, T, H, W) in [0, 1].
+
+    The first five clips of the six, in the working folder.
+    """
+    monkeypatch.chdir(tmp_path)
+    frames = open_dataset(place / "balls4.h5").read_frames("test", 0, 5)[:, CONTEXT : CONTEXT + HORIZON]
+    true = frames[..., 0] / np.float32(255)
+    np.save("soft.npy", true[:, :, None] / 2)
+    return true
+
+
+def test_films_stand_beside_runs_and_are_grey_where_nobody_predicted(place, film, capfd):
+    words = f"render {place / 'gru'} {place / 'balls4.h5'} --pred soft.npy {ARRAYS} {ASKED} --clips 4"
+    assert run(f"{words} --names soft=SVG --rows truth,pred,diff") == 0
+    out, err = capfd.readouterr()
+    folder = Path("eval/gru-and-1-more/balls4")
+    assert (written(out), err) == ([folder / "test-4.gif", folder / "test-4.png"], "")
+    assert run(f"render {place / 'balls4.h5'} --pred soft.npy {ARRAYS} {ASKED} --clips 4 --rows pred --out a") == 0
+    strip = iio.imread("a/test-4.png")
+    _, high, wide = film.shape[1:]
+    scale = max(1, 128 // max(high, wide))
+    soft = (film[4] / 2 * 255).round().astype(np.uint8).repeat(scale, 1).repeat(scale, 2)
+    for frame in range(CONTEXT + HORIZON):  # every frame has a column, the rollout's behind a wider gap
+        left = 128 + frame * (wide * scale + 6) + 24 * (frame >= CONTEXT)
+        shown = strip[134 : 134 + high * scale, left : left + wide * scale]
+        expected = np.full_like(soft[0], TRACK[0]) if frame < CONTEXT else soft[frame - CONTEXT]
+        np.testing.assert_array_equal(shown, np.repeat(expected[..., None], 3, -1))
+
+
+def test_the_first_of_several_films_of_a_clip_is_drawn_and_the_films_choose_the_worst(place, film, capfd):
+    words = f"render {place / 'balls4.h5'} {ASKED} --range 0 1 --format png --rows pred"
+    np.save("many.npy", np.stack([film, film[::-1]])[:, :, :, None])
+    assert run(f"{words} --pred many.npy --axes NBTCHW --clips 1 --out many") == 0
+    assert capfd.readouterr().err == "of the 2 films of each clip in many.npy, the first is drawn\n"
+    np.save("sure.npy", film[:, :, None])
+    assert run(f"{words} --pred sure.npy --axes BTCHW --clips 1 --out sure") == 0
+    np.testing.assert_array_equal(iio.imread("many/test-1.png"), iio.imread("sure/test-1.png"))
+    film[2] = 1 - film[2]
+    np.save("wrong.npy", film[:, :, None])
+    capfd.readouterr()
+    assert run(f"{words} --pred wrong.npy --axes BTCHW --worst 1") == 0
+    assert written(capfd.readouterr().out) == [Path("eval/wrong/balls4/test-2.png")]
+
+
+def test_true_films_may_be_given_in_the_place_of_data(film, capfd):
+    np.save("true.npy", (film * 255).round().astype(np.uint8))
+    words = "render --pred soft.npy --range 0 1 --axes BTCHW --true true.npy --true-range 0 255 --true-axes BTHW"
+    assert run(f"{words} --clips 0 --format png") == 0
+    assert written(capfd.readouterr().out) == [Path("eval/soft/true/test-0.png")]
+    assert run(f"{words} --figure strip --clips 3") == 0
+    assert run(f"{words} --horizon 5") == 2
+    assert "--horizon must be at most 4, the frames of --true, got 5" in capfd.readouterr().err
+
+
+def test_a_film_that_is_called_as_a_run_keeps_its_ending(place, film, capfd):
+    Path("soft.npy").rename("gru.npy")
+    words = f"render {place / 'gru'} {place / 'balls4.h5'} --pred gru.npy {ARRAYS} {ASKED} --clips 0 --figure strip"
+    assert run(f"{words} --out here") == 0
+    shown = Path("here/test-0-strip.svg").read_text()
+    assert "<!-- gru -->" in shown
+    assert "<!-- gru.npy -->" in shown
+    assert run(f"{words} --out there --names gru.npy=SVG") == 0
+    assert "<!-- SVG -->" in Path("there/test-0-strip.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (f"{{data}} --without 1 --pred soft.npy {ARRAYS}", "--without must be left out with films made elsewhere"),
+        (f"{{gru}} {{data}} --without 1 --pred soft.npy {ARRAYS}", "--without must be left out with several runs"),
+        (f"{{data}} --figure mask-out --pred soft.npy {ARRAYS}", "--figure must be among strip for this model"),
+        (f"{{gru}} {{data}} --figure activation --pred soft.npy {ARRAYS}", "--figure must be strip with several runs"),
+        (f"{{data}} --rows modules --pred soft.npy {ARRAYS}", "--rows must be among truth, pred, diff, overlay, boxes"),
+        (f"{{data}} --clips 5 --pred soft.npy {ARRAYS}", "--clips must lie in 0 to 4, the clips of the films, got 5"),
+        (f"{{data}} --worst 1 --first 6 --pred soft.npy {ARRAYS}", "--first must be at most 5, the clips of the films"),
+        (f"{{data}} --pred soft.npy soft.npy {ARRAYS}", "--pred must be given once each, got "),
+        (
+            f"{{data}} --names soft=SVG --pred soft.npy {ARRAYS}",
+            "--names must be given with several runs, got soft",
+        ),
+        (f"{{data}} --horizon 5 --pred soft.npy {ARRAYS}", "--pred must hold the 5 frames of the horizon, got 4 in "),
+        ("{data} --pred soft.npy --axes BTCHW", "--range must say which numbers are black and white"),
+        (f"{{gru}} {{data}} --pred soft.npy --true soft.npy {ARRAYS}", "RUN and DATA must be left out with --pred and"),
+        (f"{{gru}} {{gru}} --pred soft.npy {ARRAYS}", "DATA must be the last path, got "),
+        (f"--pred soft.npy {ARRAYS}", "DATA or --true must be given with --pred, got neither"),
+        ("{gru} {data} --true soft.npy", "--pred must be given for films made elsewhere, got --true"),
+        ("", "RUN and DATA must be given, got nothing; put both before the options, or give --pred for films made"),
+    ],
+)
+def test_what_cannot_be_drawn_of_films_is_refused(place, film, capfd, words, message):
+    words = words.format(gru=place / "gru", data=place / "balls4.h5")
+    assert run(f"render {words} {'' if '--horizon' in words else ASKED}") == 2
+    assert message in capfd.readouterr().err
+    assert [path.name for path in Path().iterdir()] == ["soft.npy"]
