@@ -130,6 +130,29 @@ def test_what_is_no_codec_is_named(place, old, new, message):
 
 
 @pytest.mark.parametrize(
+    ("built", "painted", "message"),
+    [
+        (
+            "self.more = [nn.Conv2d(3, 3, 1)]",
+            "self.more[0]",
+            "give the same once its saved weights are loaded, got",
+        ),
+        (
+            "self.more = None",
+            "self.made()",
+            r"have all its weights from __init__ on, got decoder\.more\.bias",
+        ),
+    ],
+)
+def test_layers_that_are_not_saved_are_told(place, built, painted, message):
+    made = "    def made(self):\n        self.more = self.more or nn.Conv2d(3, 3, 1)\n        return self.more\n\n"
+    changes = [("super().__init__()", f"super().__init__(); {built}"), ("self.layers(o", f"{painted}(self.layers(o")]
+    changes += [("sum(1)),", "sum(1))),"), ("    def forward", f"{made}    def forward")]
+    with pytest.raises(ValueError, match=f"codec myparts:Patches, decoder myparts:Summed must {message}"):
+        seen(place, "decoder", *changes)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("class Summed", "class Sum", r"of that name; did you mean Sum\?"),

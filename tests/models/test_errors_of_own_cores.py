@@ -89,6 +89,42 @@ def test_an_output_of_another_precision_is_told_before_anything_is_written(train
     assert (status, said[: len(told)]) == (2, told)
 
 
+@pytest.mark.parametrize(
+    ("built", "stepped", "told"),
+    [
+        ("pass", "state.mul_(0.5).add_(self.inward(inputs.mean(1))); return state[:, None], state, {}",
+         "know nothing of later frames, got another output for a film that goes on; write into no tensor in place in "
+         "its step; `videopred check-core mine:Mine` tells more"),
+        ("self.more = [nn.Linear(3, 3)]", "state = self.more[0](state)",
+         "give the same once its saved weights are loaded, got another result, as of weights that are not saved"),
+        ("self.scale = torch.rand(3)", "inputs = inputs * self.scale.sum()", "give the same once its saved weights"),
+        ("pass", "self.late = getattr(self, 'late', None) or nn.Linear(3, 3); state = self.late(state)",
+         "have all its weights from __init__ on, got core.late.bias, core.late.weight later; make its layers there"),
+        ("pass", "state = state + state.mean(0)", "take each clip by itself, got another output for a clip alone"),
+        ("self.seen = 0", "self.seen += 1; state = state + self.seen",
+         "give the same for the same film, got another result the second time; keep nothing on self"),
+    ],
+)  # fmt: skip
+def test_what_would_be_wrong_in_silence_is_told_before_anything_is_written(built, stepped, told, train, place):
+    status, said = train(built=built, stepped=stepped)
+    whole = f"videopred: core mine:Mine must {told}"
+    assert (status, said[: len(whole)]) == (2, whole)
+    assert not (place / "models").exists()
+
+
+@pytest.mark.parametrize("stepped", ["state = state + torch.rand(3)", "state = state + 0.1 * torch.randn_like(state)"])
+def test_a_core_that_draws_in_evaluation_trains(stepped, train):
+    """As SCOFF may: nothing of it can be compared."""
+    assert train(stepped=stepped)[0] == 0
+
+
+def test_a_trace_that_is_no_tensor_is_told(train, place):
+    status, said = train(stepped="return state[:, None], state, {'active': 1.0, 'gate': state}")
+    told = "videopred: trace must be of tensors alone, got active of float; trace torch.as_tensor(…)"
+    assert (status, said[: len(told)]) == (2, told)
+    assert not (place / "models").exists()
+
+
 MASK = "self.register_buffer('causal', torch.full((4, 4), -torch.inf).triu(1){})"
 
 

@@ -193,7 +193,7 @@ def test_commands_name_it_and_judge_without_it(place, capsys, monkeypatch):
         ),
         ("of_waves", r"must return floating point numbers, got torch\.complex64; return what is lower where a pre"),
         ("of_lit", "must depend on the logits, got what has no gradient; compute it by operations of torch"),
-        ("in_place", "must be the same for each frame alone, .* change neither logits nor truth in place"),
+        ("in_place", "must leave the truth as it is, got a change; copy it before"),
         ("in_place_too", "must be the same for each frame alone, .* change neither logits nor truth in place"),
         ("with_slope", r"must raise no error, got RuntimeError: element 0 of tensors does not require grad .*losses_"),
         (

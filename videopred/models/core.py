@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from videopred.check import require_kind
 from videopred.models.arguments import check_done, check_finite, check_slots, check_state, debugging
 
 State = Any
@@ -159,6 +160,9 @@ def unroll(
 
 
 def _kept(trace: Trace, detach: bool) -> Trace:
+    odd = [f"{name} of {type(value).__name__}" for name, value in trace.items() if not isinstance(value, Tensor)]
+    fix = "trace torch.as_tensor(…) of one row per clip, see videopred/models/core.py"
+    require_kind(not odd, "trace", "be of tensors alone", ", ".join(odd), fix)
     return {name: value.detach() for name, value in trace.items()} if detach else trace
 
 

@@ -4,7 +4,7 @@ A codec is built from the shape of frames (C, H, W), and is what `videopred.mode
 the codec, the core and the shape of frames, and is what `videopred.models.decoder` says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from torch import nn
@@ -63,9 +63,13 @@ class _Listed:
         return self._layers("grow", outputs)
 
     def _layers(self, method: str, *given: int) -> list[nn.Module]:
-        layers = [*getattr(self.codec, method)(*given)]
+        layers = getattr(self.codec, method)(*given)
+        listed = isinstance(layers, Iterable)
+        must, fix = f"list torch modules in {method}", "put brackets around a single one"
+        check.require_kind(listed, self.argument, must, type(layers).__name__, fix)
+        layers = [*layers]
         others = [repr(layer) for layer in layers if not isinstance(layer, nn.Module)]
-        must, fix = f"list torch modules in {method}", "write e.g. nn.ReLU() for a function"
+        fix = "write e.g. nn.ReLU() for a function"
         check.require_kind(not others, self.argument, must, ", ".join(others), fix)
         return layers
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred import check
-from videopred.models import build_codec, reads
+from videopred.models import build, build_codec, reads
 from videopred.models.arguments import check_painted
 from videopred.models.codec_settings import OwnCodecConfig
 from videopred.models.own import in_evaluation
@@ -48,14 +48,64 @@ def try_out(predictor: Predictor) -> None:
         with torch.no_grad():
             if isinstance(config.codec, OwnCodecConfig):
                 _try_codec(config.codec, config, core, film_shape)
-            outputs = predictor.observe(film).output
+            outputs = predictor.observe(film, trace=True).output
             _check_precision(f"core {type(core).__name__}", "an output", outputs, film)
             predictor.paint(outputs)
+            _try_weights(predictor, film)
+            if isinstance(config.core, OwnPart):
+                _try_core(f"core {config.core.source}", predictor)
         if painter is not None:
             _try_decoder(f"{painter.part()} {painter.source}", predictor.decoder, core, film_shape)
     odd = not_finite(predictor.state_dict())
     fix = "draw finite parameters, register such a buffer, as of a mask, with persistent=False, and save no extra state"
     check.require(not odd, "model", "save tensors of finite numbers alone", ", ".join(odd), fix)
+
+
+def _try_weights(predictor: Predictor, film: Tensor) -> None:
+    """Give the weights, as they are saved, to another model of these settings, which must then be the same.
+
+    The model has seen a film: what it makes only then is missing in the other.
+    """
+    argument = ", ".join(f"{part.part()} {part.source}" for part in predictor.config.own_parts)
+    other, weights = build(predictor.config, predictor.film_shape), predictor.state_dict()
+    late = sorted(weights.keys() ^ other.state_dict().keys())
+    must, fix = "have all its weights from __init__ on", "make its layers there, not as it runs"
+    check.require(not late, argument, must, f"{', '.join(late)} later", fix)
+    must, got = "give the same for the same film", "another result the second time"
+    fix = "keep nothing on self: what a core remembers belongs in its state"
+    check.require(_is_close(_logits(predictor, film), _logits(predictor, film)), argument, must, got, fix)
+    other.load_state_dict(weights)
+    with in_evaluation(other):
+        ours, theirs = _repeatable(predictor, film), _repeatable(other, film)
+    if ours is None or theirs is None:  # it draws, so that nothing can be compared
+        return
+    must, got = "give the same once its saved weights are loaded", "another result, as of weights that are not saved"
+    fix = "keep layers in nn.ModuleList or as attributes, and tensors as parameters or buffers"
+    check.require(_is_close(ours, theirs), argument, must, got, fix)
+
+
+def _try_core(argument: str, predictor: Predictor) -> None:
+    """Let a core see a film of two clips, only its first frame, and only its second clip."""
+    film = _numbers(2, 3, *predictor.film_shape).abs()
+    whole, first, alone = (_repeatable(predictor, part) for part in (film, film[:, :1], film[1:]))
+    if whole is None or first is None or alone is None:
+        return
+    fix = f"write into no tensor in place in its step; `videopred check-{argument}` tells more"
+    got = "another output for a film that goes on"
+    check.require(_is_close(whole[:, :1], first), argument, "know nothing of later frames", got, fix)
+    got, fix = "another output for a clip alone", "mix no clips in evaluation"
+    check.require(_is_close(whole[1:], alone), argument, "take each clip by itself", got, fix)
+
+
+def _repeatable(predictor: Predictor, film: Tensor) -> Tensor | None:
+    """The logits of what follows each frame; None of a model that draws in evaluation."""
+    one, other = _logits(predictor, film), _logits(predictor, film, seed=2)
+    return one if _is_close(one, other) else None
+
+
+def _logits(predictor: Predictor, film: Tensor, *, seed: int = 1) -> Tensor:
+    torch.manual_seed(seed)
+    return predictor.paint(predictor.observe(film).output)[0]
 
 
 def _try_codec(own: OwnCodecConfig, config: PredictorConfig, core: Any, film_shape: tuple[int, int, int]) -> None:

@@ -74,7 +74,10 @@ def try_out(training: TrainingConfig, film_shape: tuple[int, int, int], device: 
     argument, fix = f"loss {training.loss}", "write it as def NAME(logits, truth)"
     check.require(_takes_two(own_loss(training.loss)), argument, "take logits and truth", "other arguments", fix)
     given = logits.requires_grad_().clone()  # as in training no leaf, so that what changes it in place is told below
+    kept = truth.clone()
     found = each_own_loss(training, given, truth)
+    must, fix = "leave the truth as it is", "copy it before it is changed in place"
+    check.require(torch.equal(truth, kept), argument, must, "a change", fix)
     flows = found.requires_grad and torch.autograd.grad(found.sum(), logits, allow_unused=True)[0] is not None
     fix = "compute it by operations of torch through which gradients flow"
     check.require(flows, argument, "depend on the logits", "what has no gradient", fix)
