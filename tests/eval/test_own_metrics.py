@@ -49,6 +49,17 @@ class Power(Metric):
         return {"power": (prediction - truth).abs().pow(self.config.power).mean((2, 3, 4))}
 
 
+class Beyond(Power):
+    def measure(self, prediction, truth):
+        return {"beyond": 2.5 + (prediction - truth).abs().mean((2, 3, 4))}
+
+
+class Varied(Power):
+    def measure(self, prediction, truth):
+        name = "few" if len(truth) < 3 else "many"
+        return {name: (prediction - truth).abs().mean((2, 3, 4))}
+
+
 class Plain(Power):
     settings = Settings
 
@@ -144,6 +155,8 @@ class Framed(pixel.MAE):
 
 
 class Writing(pixel.MAE):
+    label = "writing"
+
     def measure_frames(self, frames):
         measured = super().measure_frames(frames)
         frames.prediction.zero_()
@@ -214,8 +227,9 @@ def half(context: torch.Tensor, horizon: int) -> torch.Tensor:
 
 
 def judged(place: Path, *metrics: str, settings: tuple[str, ...] = ()):
+    """Scores on five clips, in batches of three and two."""
     asked = Protocol(context=3, horizon=4, metrics=metrics, metric_settings=settings)
-    return judge(half, open_dataset(tiny_data(place / "balls.h5")), asked)
+    return judge(half, open_dataset(tiny_data(place / "balls.h5")), asked, batch_size=3)
 
 
 def test_it_is_scored_by_its_address_with_its_settings_and_is_there_again_from_a_file(place):
@@ -229,6 +243,23 @@ def test_it_is_scored_by_its_address_with_its_settings_and_is_there_again_from_a
     assert again.table() == scores.table()
     assert "power  to the power of 3.0" in again.table()
     assert pickle.loads(pickle.dumps(scores)).table() == scores.table()  # as they come from another process
+
+
+def test_scores_of_a_metric_that_now_is_better_the_other_way_are_not_read(place, monkeypatch):
+    judged(place, "mine:Power").save(place / "kept")
+    monkeypatch.setattr(sys.modules["mine"].Power, "higher_is_better", True)
+    with pytest.raises(ValueError, match="mine:Power of which lower is better; here higher is"):
+        load_scores(place / "kept")
+
+
+def test_two_metrics_that_tables_would_show_as_one_are_refused(place, monkeypatch):
+    make_metric("mine:Power")
+    monkeypatch.setattr(sys.modules["mine"].Power, "label", "MAE")
+    told = "metric mine:Power: label must be another than that of mae, as tables show it, got 'MAE'; rename it there"
+    assert judged(place, "mine:Power").label("mine:Power") == "MAE"
+    asked = Protocol(context=3, horizon=4, metrics=("mae", "mine:Power"))
+    with pytest.raises(ValueError, match=told):
+        judge(half, open_dataset(place / "balls.h5"), asked)
 
 
 def test_settings_are_read_only_of_what_has_them():
@@ -283,7 +314,7 @@ def test_settings_of_another_kind_are_refused():
 @pytest.mark.parametrize(
     ("name", "kind", "message"),
     [
-        ("Wide", ValueError, "measure one number of each of (5, 4) frames, got (5, 4, 1) as wide; take means over"),
+        ("Wide", ValueError, "measure one number of each of (3, 4) frames, got (3, 4, 1) as wide; take means over"),
         ("Two", ValueError, "have a reduce of its own for several measurements, got power, more; write one, or measur"),
         ("Array", TypeError, "measure tensors, got ndarray as array; return tensors of torch by their names"),
         ("Bare", TypeError, "measure a dict, got Tensor; return tensors of torch by their names"),
@@ -293,6 +324,8 @@ def test_settings_of_another_kind_are_refused():
         ("Dividing", ValueError, "reduce to finite numbers or NaN, got infinity; give NaN where nothing can be said,"),
         ("Pooled", ValueError, "reduce to a tensor of shape (4,), one value per step, got (); pool over clips, and"),
         ("Number", ValueError, "reduce to a tensor of shape (4,), one value per step, got float; pool over clips"),
+        ("Beyond", ValueError, "reduce to numbers in its range, 0 to 1, got 3; widen it: skill is told by its ends"),
+        ("Varied", ValueError, "measure under the same names each time, here many, got few; measure NaN for nothing"),
     ],
 )
 def test_a_metric_that_gives_something_else_than_it_should_is_refused(place, name, kind, message):

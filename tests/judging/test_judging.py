@@ -191,6 +191,22 @@ def test_a_model_is_scored_in_evaluation_mode_and_left_as_it_was(file):
     assert scores.protocol == Protocol(context=3, horizon=5, metrics=("mse",), clips=7)
 
 
+def test_a_module_is_asked_in_evaluation_mode_and_left_as_it_was(file):
+    class Learning(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.modes = torch.nn.BatchNorm2d(1), []
+
+        def forward(self, context, horizon):
+            self.modes.append((self.training, self.norm.training))
+            return self.norm(context[:, -1]).sigmoid().unsqueeze(1).expand(-1, horizon, -1, -1, -1)
+
+    model = Learning()
+    judge(model, file, Protocol(context=3, horizon=2, metrics=("mse",)))
+    assert set(model.modes) == {(False, False)}
+    assert (model.training, model.norm.training, model.norm.num_batches_tracked.item()) == (True, True, 0)
+
+
 def test_a_model_is_scored_where_it_is_and_nowhere_else(file):
     """To name a device would be in vain, so that nobody can."""
     with pytest.raises(TypeError, match="device"):

@@ -204,6 +204,13 @@ def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
     must, fix = f"reduce to a tensor of shape ({steps},), one value per step", "pool over clips, and not over steps"
     require(got == (steps,), f"metric {metric.name}", must, got, fix)
     _check_finite(metric, values)
+    if metric.is_own():
+        lowest, highest = metric.range
+        known = values[~values.isnan()]
+        slack = 1e-6 * max(1.0, *(abs(end) for end in metric.range if not math.isinf(end)))  # of rounding
+        odd = known[(known < lowest - slack) | (known > highest + slack)]
+        must, fix = f"reduce to numbers in its range, {lowest:g} to {highest:g}", "widen it: skill is told by its ends"
+        require(odd.numel() == 0, f"metric {metric.name}", must, f"{odd[:1].sum():g}", fix)
     return values
 
 

@@ -54,6 +54,9 @@ def _read(folder: Path) -> Scores:
     for column, metric in metrics.items():
         if (said := kept["metrics"][column]["convention"]) != metric.convention:
             raise ValueError(f"{column} by another convention, {said}; here it is {metric.convention}")
+        if (better := kept["metrics"][column]["higher_is_better"]) != metric.higher_is_better:
+            told = {True: "higher", False: "lower"}
+            raise ValueError(f"{column} of which {told[better]} is better; here {told[not better]} is")
     measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     arrays_file = folder / SCORE_FILES[2]
     with whole_npz("SCORES", arrays_file, _AGAIN), np.load(arrays_file) as arrays:

@@ -16,7 +16,7 @@ from videopred.judging.baselines import BASELINES
 from videopred.judging.batches import Batch, Predicted
 from videopred.judging.fitting import check_fit, check_opened
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
-from videopred.judging.predicting import Predict, PredictBatch, batch_predictor, parted
+from videopred.judging.predicting import Predict, PredictBatch, ask, batch_predictor
 from videopred.judging.scoring import How, HowAndWhere, judge_rows
 from videopred.models.predictor import Predictor
 
@@ -140,7 +140,8 @@ def judge(
         predict: makes the films to judge, from the context of a batch of clips on the device, or pairs of films and of
             the model's own masks, for metrics such as own-fg-ari (see `Predict`); or several of such. With
             feedback `true` it is asked for one frame at a time, after each of the true ones; with any other, what it
-            feeds back is its own matter, and the scores say so.
+            feeds back is its own matter, and the scores say so. It is asked for some of the clips at a time. A torch
+            module is in evaluation mode meanwhile.
         seeds: name -> rows of models that differ in nothing but their seed, over which the mean is told as well.
         file: holds the clips to predict.
         protocol: what is asked.
@@ -174,8 +175,7 @@ def judge(
     gave: dict[str, set[bool]] = {name: set() for name in models}
 
     def predicted(name: str, model: Predict, film: Tensor, horizon: int) -> Predicted:
-        # A copy, since a function may write into what it is given, and these films are the truth of all rows.
-        said = parted(name, model(film.clone(), horizon))
+        said = ask(name, model, film, horizon)
         gave[name].add(said.masks is not None)
         return said
 

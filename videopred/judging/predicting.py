@@ -1,12 +1,13 @@
 """Films that a model predicts of clips: to be judged, under any feedback, or to be looked at."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from videopred import check
 from videopred.datasets.clip_source import ClipSource
@@ -16,12 +17,13 @@ from videopred.frames import to_film
 from videopred.judging.batches import Batch, Predicted, seeded_sample
 from videopred.judging.fitting import check_fit, check_opened, check_part
 from videopred.judging.own_masks import masks_of
+from videopred.models.own import in_evaluation
 from videopred.models.predictor import Predictor
 from videopred.rollout import Rollout, check_intervention, predict_next, roll_on, roll_out
 
 Predict = Callable[[Tensor, int], Tensor | tuple[Tensor, Tensor]]
 """What can be judged: (context film (B, T, C, H, W), horizon) -> film (B, horizon, C, H, W) in [0, 1]; or that and its
-own masks, (B, horizon, H, W) whole numbers: the part of the model that made each pixel, from 1."""
+own masks, (B, horizon, H, W) whole numbers: the part of the model that made each pixel, from 1; 0 is none."""
 PredictBatch = Callable[[Batch, int], Tensor | Predicted]
 """The same, told which clips they are: (batch, sample counted from 0) -> film (B, horizon, C, H, W) in [0, 1]."""
 
@@ -66,12 +68,24 @@ def function_predictor(name: str, predict: Predict) -> PredictBatch:
     """
 
     def predict_batch(batch: Batch, _: int) -> Tensor:
-        film = parted(name, predict(batch.context.clone(), batch.horizon)).film.cpu()
+        film = ask(name, predict, batch.context, batch.horizon).film.cpu()
         with check.named({"prediction": f"prediction of {name}"}):
             check_films(film, batch.truth)
         return film
 
     return predict_batch
+
+
+def ask(name: str, predict: Predict, context: Tensor, horizon: int) -> Predicted:
+    """What the row of that name predicts after a context, of which it is given a copy: it may write into it.
+
+    A torch module is in evaluation mode meanwhile.
+
+    Raises:
+        TypeError, ValueError: see `parted`.
+    """
+    with in_evaluation(predict) if isinstance(predict, nn.Module) else nullcontext():
+        return parted(name, predict(context.clone(), horizon))
 
 
 def imagine(

@@ -133,7 +133,11 @@ def _metrics(protocol: Protocol) -> dict[str, Quantity]:
     """The metrics asked for, with the settings asked for."""
     settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
     metrics = {name: make_metric(name, settings.get(name)) for name in protocol.metrics}
-    for metric in metrics.values():
+    labels: dict[str, str] = {}
+    for name, metric in metrics.items():
+        other = labels.setdefault(metric.label, name)
+        must = f"be another than that of {other}, as tables show it"
+        check.require(other == name, f"metric {name}: label", must, repr(metric.label), "rename it there")
         if isinstance(metric, Kept):  # which measures so late that the training part would have been read in vain
             metric.check_horizon(protocol.horizon)
     return metrics

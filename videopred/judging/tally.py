@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from videopred.check import named
+from videopred import check
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.intervals import Measured, mean_over_steps, reduce
-from videopred.eval.metric import Metric, Quantity, check_measured, clip_means
+from videopred.eval.metric import Metric, Quantity, check_measured, clip_means, reduced
 from videopred.eval.object_metric import ObjectMetric, nothing
 from videopred.eval.objects import Objects
 from videopred.judging.batches import Batch, Predicted
@@ -50,6 +50,7 @@ class Tally:
         objects = [metric for metric in metrics.values() if isinstance(metric, ObjectMetric)]
         self._tracks = not all(metric.of_own_masks for metric in objects)
         self._true: tuple[Batch, Objects] | None = None  # the true objects of the last batch: all rows ask for them
+        self._names: dict[str, list[str]] = {}
         self.measured_here: list[Found] = []
 
     @property
@@ -70,15 +71,26 @@ class Tally:
             batch: with the truth.
             samples: each is let go before the next is asked for.
         """
-        with named({"prediction": f"prediction of {row}"}):
+        with check.named({"prediction": f"prediction of {row}"}):
             several = [self._measure(one, batch) for one in samples]
         measured = {}
         for name, metric in self._metrics.items():
             one_by_one = [of_sample[name] for of_sample in several]
+            self._check_own(metric, one_by_one)
             for column, (count, pick) in self._picks(name).items():
                 measured[column] = one_by_one[0] if len(several) == 1 else pick(metric, one_by_one[:count])
         arrays = {column: {key: values.numpy() for key, values in of.items()} for column, of in measured.items()}
         self.measured_here.append(Found(batch.start, row, arrays))
+
+    def _check_own(self, metric: Quantity, one_by_one: Sequence[dict[str, Tensor]]) -> None:
+        """Refuse what a user's own metric measures of a batch if it could not be joined with others, or reduced."""
+        if not metric.is_own():
+            return
+        for measured in one_by_one:
+            names = self._names.setdefault(metric.name, sorted(measured))
+            must, fix = f"measure under the same names each time, here {', '.join(names)}", "measure NaN for nothing"
+            check.require(sorted(measured) == names, f"metric {metric.name}", must, ", ".join(sorted(measured)), fix)
+            reduced(metric, measured)
 
     def joined(self, found: Sequence[Found]) -> dict[str, dict[str, Measured]]:
         """row -> column -> the measurements of all clips, in their order, from those of all processes."""
