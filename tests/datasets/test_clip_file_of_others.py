@@ -172,10 +172,11 @@ def test_words_are_left_out_and_that_is_said(tmp_path):
 
 
 def test_a_group_that_is_called_as_a_part_is_told(tmp_path):
-    write_group(train__features=LIT, test__features=LIT)(tmp_path / "x.h5")
+    write_group(train__features=LIT, Valid__features=LIT, test__features=LIT, testing__features=LIT)(tmp_path / "x.h5")
     file = ClipFile(tmp_path / "x.h5")
     assert file.parts == {"test": 7}
-    assert describe(file)["unread"] == "the group train; call it training"
+    told = "the group Valid; call it validation, the group train; call it training"
+    assert describe(file)["unread"] == told
 
 
 @pytest.mark.parametrize("shape", [(1, 7), (5, 7), (1, 7, 1, 1, 1), (5, 7, 1)])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_runs import CLIPS, FRAMES, tiny_data, tiny_model, tiny_training
+from training_runs import UNDRAWN
 
 from videopred.checkpoint import RunConfig
 from videopred.datasets.clip_file import ClipFile
@@ -166,3 +167,19 @@ def test_validation_takes_as_many_clips_at_once_as_training_does_in_a_piece(data
     batches = Batches(TrainingClips(ClipFile(data), training), config, torch.device("cpu"))
     batches.trainer = SimpleNamespace(world_size=3, global_rank=1)
     assert batches.val_dataloader().batch_size == 12 / (2 * 3)
+
+
+def test_parts_of_other_names_are_told(tmp_path, capsys):
+    """As their clips are not looked at, and others are kept aside in their place."""
+    path = tiny_data(tmp_path, {"train": 16, "validation": 3})
+    with h5py.File(path, "a") as file:
+        file.move("validation", "val")
+    train(path, tiny_model(), tiny_training(updates=1), watch=UNDRAWN, out=tmp_path / "run", device="cpu")
+    told = f"{path} has parts of other names, which are not read: the group val; call it validation"
+    assert told in (tmp_path / "run" / "log.txt").read_text()
+    with h5py.File(path, "a") as file:
+        file.move("training", "train")
+        file.move("val", "validation")
+    told = "DATA must hold a training part, got .* without one, but with the group train; call it training; generate"
+    with pytest.raises(ValueError, match=told):
+        train(path, tiny_model(), tiny_training(updates=1), out=tmp_path / "other", device="cpu")

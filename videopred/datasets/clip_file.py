@@ -27,6 +27,12 @@ _WHOLE_TRUTH = {"groups", "positions", "velocities", "collisions", "events", "vi
 _OF_OBJECTS = {"positions": 4, "velocities": 4, "visibility/fraction": 3, "objects/mass": 2, "objects/radius": 2}
 """What is told of each object -> how many axes it has; the third one is of objects, or without time the second."""
 _OF_PIXELS = ("groups", "collisions")
+_MEANT = {
+    **dict.fromkeys(("train", "training"), "training"),
+    **dict.fromkeys(("val", "valid", "validate", "validation", "dev"), "validation"),
+    **dict.fromkeys(("test", "tests", "testing"), "test"),
+}
+"""Names in small letters that others give to parts -> those that are read."""
 _OFFSETS = {
     -0.5: "positions lie half a pixel left of and above most objects in groups, as if the center of the top left pixel "
     "were (0, 0); here it is (0.5, 0.5): add 0.5 px to both coordinates in the file",
@@ -178,8 +184,11 @@ class ClipFile(ClipSource):
         self._require(len(shapes) == 1, must, [frames.shape for frames in features.values()], fix)
         self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
         self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
-        if "train" in self.arrays.groups() and "train" not in self.parts:
-            self.remarks["unread"] = "the group train; call it training"
+        there = self.arrays.groups()
+        meant = {name: _MEANT[name.lower()] for name in sorted(there) if name.lower() in _MEANT}
+        unread = [f"the group {name}; call it {group}" for name, group in meant.items() if group not in there]
+        if unread:
+            self.remarks["unread"] = ", ".join(unread)
         kinds = {str(frames.dtype) for frames in features.values()}
         alike = "uint8" if kinds == {"bool", "uint8"} else "one of these"
         fix = f"store all parts as {alike}, or make a file with `videopred generate`"

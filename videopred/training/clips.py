@@ -64,7 +64,9 @@ class TrainingClips:
         allowed, got = self.endless or asked is None, f"{asked} with {file.path}"
         check.require(allowed, "--validation-clips", must, got, "leave it out")
         fix = "generate some with `--clips train=1000`, or import them with `--part train`"
-        check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
+        unread = file.remarks.get("unread")
+        got = f"{file.path} without one" + (f", but with {unread}" if unread else "")
+        check.require(count > 0, "DATA", "hold a training part", got, fix)
         aside = _kept_aside(file, training)
         self.to_learn = count - aside
         must = f"be at most {self.to_learn}, the clips left to learn from"
