@@ -12,7 +12,7 @@ from documents import commands
 from tiny_runs import HEIGHT, RECIPE, WIDTH
 
 from videopred import cli
-from videopred.check import FaultyFileError
+from videopred.check import FailedError, FaultyFileError
 from videopred.checkpoint import RunConfig
 from videopred.commands.reproducing import _check_runs, _do
 from videopred.datasets import find_recipe
@@ -105,6 +105,20 @@ def test_who_interrupts_a_figure_is_told_how_to_continue_it(workplace, monkeypat
     replace_train(monkeypatch, interrupted)
     Path("models/rims-balls678-tiny").mkdir(parents=True)
     with pytest.raises(KeyboardInterrupt, match=f"^{told} this command again to continue the figure$"):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
+
+
+def test_a_run_that_another_command_begins_meanwhile_is_told(workplace, monkeypatch):
+    run = Path("models/rims-balls678-tiny")
+
+    def beaten(*_, **__):
+        run.mkdir(parents=True)
+        (run / "settings.json").write_text("{}")
+        raise FileExistsError("--out must be a new path")
+
+    replace_train(monkeypatch, beaten)
+    told = f"^{run} must be trained by one command at a time, got a run that another began meanwhile; wait for it, and"
+    with pytest.raises(FailedError, match=told):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
 
 
@@ -213,7 +227,9 @@ def test_runs_from_other_seeds_or_from_none_are_refused_before_anything_is_made(
         cli.run(words)
     (run / "settings.json").unlink()
     (run / "seeds.json").write_text('{"seeds": [0, 1, 4]}')
-    with pytest.raises(FaultyFileError, match=f"{told}runs from the seeds 0, 1, 4; move it away"):
+    with pytest.raises(
+        FaultyFileError, match=f"{told}runs from the seeds 0, 1, 4; give --seeds 0,1,4, or move"
+    ):
         cli.run(words)
     (run / "seeds.json").write_text('{"seeds": [0, 1]}')
     (run / "seed-1").mkdir()

@@ -86,6 +86,7 @@ def test_a_module_that_never_hears_has_dashes():
     active[:, 1] = 0
     trace = {"comm_attention": np.full((FRAMES, 1, 3, 3), 0.25), "active": active}
     figure = communication([view(trace=trace)])
+    assert figure.get_supxlabel().startswith("over 1 clip; ")
     told = {(text.get_position()[1], text.get_text()) for text in figure.axes[1].texts}
     assert told == {(0, "0.25"), (1, "–"), (2, "0.25")}
     assert figure.axes[1].get_title(loc="left") == "rollout"

@@ -201,6 +201,9 @@ def test_a_motion_is_named_over_its_frames_and_a_line_parts_it_from_the_next():
     assert 0.5 not in {line.get_xdata()[0] for line in raster.lines}, "nothing stands before the first"
     assert raster.lines[-1].get_gapcolor() == "white", "a dark line alone is not seen on the darkest schema"
     assert not schema_use([view()]).axes[0].texts
+    known["motion"][CONTEXT:] = "other"
+    dashed = schema_use([view(truths=known)]).axes[0].lines[-1]
+    assert (dashed.get_xdata()[0], dashed.get_linestyle()) == (CONTEXT + 0.5, "--"), "it has that line to itself"
 
 
 def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():
@@ -258,7 +261,9 @@ def test_each_module_silenced_has_a_row_of_shares_and_an_error():
     shares, errors = masked_out_measure(views)
     np.testing.assert_allclose(shares, [[0, 1, k / 2 / (FRAMES - CONTEXT)] for k in range(MODULES + 1)])
     np.testing.assert_allclose(errors, [k / 8 for k in range(MODULES + 1)])
-    plot, dots = masked_out(views).axes
+    figure = masked_out(views)
+    assert figure.get_supxlabel() == f"over 2 clips; {CONTEXT} frames given, {FRAMES - CONTEXT} predicted"
+    plot, dots = figure.axes
     assert [text.get_text() for text in dots.texts] == [f"{error:.4f}" for error in errors]
     assert [text.get_text() for text in plot.texts] == [f"{share:.2f}" for share in shares.flat]
     assert [label.get_text() for label in plot.get_yticklabels()] == ["none", "0", "1", "2"]
@@ -400,5 +405,7 @@ def test_each_layer_that_reads_the_one_above_has_a_panel_of_its_name():
         for layer in (0, 1)
         for name, values in list(one.trace.items())[:2]
     }
-    plots = top_down([one._replace(trace=happened)]).axes
+    figure = top_down([one._replace(trace=happened)])
+    assert figure.get_supxlabel().startswith("over 1 clip; ")
+    plots = figure.axes
     assert [plot.get_title("left") for plot in plots] == ["layer 0", "layer 1"]

@@ -76,7 +76,15 @@ def reproduce(
         return
     _find_or_make_clips(plan)
     for one in plan.trainings:
-        _do(_training(one))
+        words, begun = _training(one), _is_there(one.run)
+        try:
+            _do(words)
+        except FileExistsError:
+            if begun or not _is_there(one.run):
+                raise
+            must, got = "be trained by one command at a time", "a run that another began meanwhile"
+            fix = "wait for it, and give this command again to continue the figure"
+            raise check.FailedError(check.complaint(str(one.run), must, got, fix)) from None
     for words in plan.judging:
         _do(words)
     print(f"\nin {printable(' and '.join(map(str, plan.shown)))}: {of.place}")
@@ -145,9 +153,10 @@ def _check_runs(training: Training) -> None:
     several = (training.run / SUMMARY).is_file()
     there = seeds_of(training.run) if several else []
     got = f"runs from {_seeds_told(there)}" if several else "no runs from several seeds"
-    check.require_sound(
-        sorted(there) == sorted(training.seeds), str(training.run), f"be of {_what(training)}", got, "move it away"
-    )
+    fits, fix = sorted(there) == sorted(training.seeds), "move it away"
+    if there and training.seeds:
+        fix = f"give --seeds {','.join(map(str, there))}, or {fix}: all seeds of a figure are trained together"
+    check.require_sound(fits, str(training.run), f"be of {_what(training)}", got, fix)
     for run in _runs(training):
         _check_run(run, training)
 

@@ -110,11 +110,16 @@ _ABLATED = (
 """RIMs as they are, and without one of their parts."""
 
 
+_NO_WIDTH = "The paper gives no width; ours is 4 modules of 100."
+_WIDTH = "The 400 units of the paper are 5 modules of 80."
+"""Of the RIMs of figures 21 and 22, and of 23 to 25."""
+
+
 def _strip_panel(models: tuple[Model, ...], clips: str, context: int, horizon: int) -> PaperPanel:
     return PaperPanel(models, clips, context=context, horizon=horizon, figure="strip")
 
 
-def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperFigure:
+def _each_silenced(figure: int, active: int, modules: int, units: int, width: str) -> PaperFigure:
     core = ("rims", "--core.modules", str(modules), "--core.active", str(active), "--core.units", str(units))
     model = Model("brims-smmnist", "RIMs", ("--core", *core), f"-rims-{active}-of-{modules}")
     drawn = ("--part", "validation", "--random", "4")  # the test part has digits that were not trained on
@@ -122,9 +127,10 @@ def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperF
         f"RIMs, figure {figure}",
         f"{modules} RIMs of which {active} are active, on moving digits, with each of them silenced.",
         (PaperPanel((model,), "brims-smmnist", context=5, horizon=25, figure="mask-out", drawn=drawn),),
-        differs="Trained as BRIMs' digits are, on digits 0 to 7, since appendix E.3 does not say how; other clips of "
-        "these digits are shown. Drawn as activity and error, where the paper shows films: `videopred render` with "
-        "`--without 0` draws these.",
+        differs="Trained as BRIMs' digits are: on digits 0 to 7, where the paper takes all, always two of them, where "
+        "it also speaks of one, and with their optimizer and length, of which it says nothing. Other clips of these "
+        "digits are shown. " + width + " Drawn as activity and error, where the paper shows films: `videopred render` "
+        "with `--without 0` draws these.",
     )
 
 
@@ -163,7 +169,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         ),
         together="curves",
         differs="The two plots of 4 balls are one. The paper's curves begin with the 15 given frames. The paper's LSTM "
-        "has 250 units, as our narrow one; our other one is as wide as the RIMs together. No model is trained behind "
+        "has 250 units by its captions, and 256 or 512 by section 4.2; our narrow one has 250, and our other one is as "
+        "wide as the RIMs together. No model is trained behind "
         "curtains.",
     ),
     "rims-figure-6": PaperFigure(
@@ -174,7 +181,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             for figure in ("strips", "activation-position")
         ),
         differs="Truth in blue over the prediction, which the paper has in orange and green, in a row for the truth "
-        "fed and one for the rollout; ours has one row. Also activity over time.",
+        "fed and one for the rollout; ours has one row. The paper compares modules early in training, which follow "
+        "the balls, with those later, which no longer do; ours are those at the end. Also activity over time.",
     ),
     "rims-figure-8": PaperFigure(
         "RIMs, figures 7 to 10",
@@ -188,7 +196,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         also=(7, 9, 10),
         differs="Every third frame, given or not, as in the paper's figures 7 and 9, which show the truth above the "
         "prediction; its figures 8 and 10 show the last 6 given frames, then the rollout. The paper has two LSTMs, one "
-        "of them of 250 units; ours are one of 250 units and one as wide as the RIMs together.",
+        "of them of 250 units, the other perhaps of 512 (section 4.2); ours are one of 250 units and one as wide as "
+        "the RIMs together.",
     ),
     "rims-figure-11": PaperFigure(
         "RIMs, figure 11",
@@ -218,8 +227,10 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         ),
         together="means",
         differs="Whole frames: how the paper cuts crops is not described. Also a table and curves over time for each "
-        "number of balls. The paper's oracle, TTO, is not described; ours is told the true state. LSTM and RMC are as "
-        "wide as RIMs, the RMC with a twelfth of their core parameters (at paper scale).",
+        "number of balls. Of the paper's oracle, TTO, it is said that it has access to the true dynamics and does not "
+        "model them; ours is told the true state. The paper shows the best of three runs, ours is one, or the mean "
+        "over those of `--seeds`. LSTM and RMC are as wide as RIMs, the RMC with a twelfth of their core parameters "
+        "(at paper scale).",
     ),
     "rims-figure-15": PaperFigure(
         "RIMs, figures 15 and 16",
@@ -229,13 +240,15 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             _strip_panel(_ABLATED[1:], "brims-curtain", 15, 15),
         ),
         also=(16,),
-        differs="Losses are those of the rollout; the curves of learning are in TensorBoard and in `videopred report`.",
+        differs="The table has means over the whole rollout, and the curves each frame; the paper's 4th and 5th frame "
+        "are steps 4 and 5 in scores.csv. On which balls is not said. The curves of learning are in TensorBoard and in "
+        "`videopred report`.",
     ),
-    "rims-figure-21": _each_silenced(21, active=2, modules=4, units=100),
-    "rims-figure-22": _each_silenced(22, active=3, modules=4, units=100),
-    "rims-figure-23": _each_silenced(23, active=2, modules=5, units=80),
-    "rims-figure-24": _each_silenced(24, active=3, modules=5, units=80),
-    "rims-figure-25": _each_silenced(25, active=4, modules=5, units=80),
+    "rims-figure-21": _each_silenced(21, active=2, modules=4, units=100, width=_NO_WIDTH),
+    "rims-figure-22": _each_silenced(22, active=3, modules=4, units=100, width=_NO_WIDTH),
+    "rims-figure-23": _each_silenced(23, active=2, modules=5, units=80, width=_WIDTH),
+    "rims-figure-24": _each_silenced(24, active=3, modules=5, units=80, width=_WIDTH),
+    "rims-figure-25": _each_silenced(25, active=4, modules=5, units=80, width=_WIDTH),
     "scoff-figure-3": PaperFigure(
         "SCOFF, figures 3, left, and 6 (b)",
         "Which schema SCOFF uses on a ball that accelerates, keeps its velocity or walks at random.",
@@ -258,8 +271,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         _relative_to_gru("rmc"),
         together="means",
         differs="As for figure 5; the RMC is as wide as the GRU, with an eighth of its core parameters (at paper "
-        "scale), and a twenty-second where there are 8 object files. SCOFF of which some object files rest, which "
-        "appendix C also mentions, is left out: how many is unpublished.",
+        "scale), and a twenty-second where there are 8 object files. Appendix C calls SCOFF, as it is here, SCOFF-ab, "
+        "and gives its name to one of which some object files rest; that one is left out: how many is unpublished.",
     ),
     "scoff-figure-8": PaperFigure(
         "SCOFF, figures 8 to 12",
@@ -279,7 +292,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "A ball that switches its motion once, and which schema each object file uses.",
         _frames_and_schemata("scoff-switching", 46, 5, ("--clips", "0", "2")),  # along x first, and along y first
         also=(4, 14),
-        differs="All frames but the last five are given, so that the model sees the bulbs switch. The switch, a red "
+        differs="Of 6 object files, as in appendix F; section 5, of figure 4, has one. All frames but the last five "
+        "are given, so that the model sees the bulbs switch. The switch, a red "
         "box in the paper's figure 14, is a dotted line above the schemata.",
     ),
     "scoff-table-1": PaperFigure(
@@ -289,7 +303,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         differs="On our own films in the style of IntPhys; O1, O2 and O3 occluded are the paper's columns, by the mean "
         "over frames; at `tiny`, where all scenes are occluded, O1, O2 and O3 are. Its numbers, on IntPhys, are in the "
         "repository's eval/papers/. The RMC is as wide as SCOFF, with a fifth of its core parameters (at paper scale). "
-        "The paper's third row, Riochet et al.'s own model, is left out.",
+        "The paper's third row, Riochet et al.'s own model, is left out; its numbers are means over three seeds, ours "
+        "of one run unless `--seeds` names more.",
     ),
     "brims-figure-3": PaperFigure(
         "BRIMs, figure 3",

@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from videopred.amounts import counted
 from videopred.palette import INK, PAGE
 from videopred.printable import printable_lines
 from videopred.rendering.fonts import fonts
@@ -70,6 +71,12 @@ def frames_along(plot: Any, frames: int, context: int) -> None:
     plot.set_xlim(0.5, frames + 0.5)
     plot.xaxis.set_major_locator(MaxNLocator(integer=True))
     plot.axvline(context + 0.5, color=hue(INK), gapcolor="white", linewidth=2, linestyle="--")  # seen on black as well
+
+
+def told_of_clips(figure: Figure, clips: int, frames: int, context: int) -> None:
+    """Write below a figure of several clips what its numbers are means over."""
+    words = f"over {counted(clips, 'clip')}; {counted(context, 'frame')} given, {frames - context} predicted"
+    figure.supxlabel(words, fontsize=SMALL, color=hue(INK))
 
 
 def cells(plot: Any, colors: np.ndarray, lines: int = 1) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from videopred.rendering.canvas import dress, empty_figure, shaded
+from videopred.rendering.canvas import dress, empty_figure, shaded, told_of_clips
 from videopred.rendering.clip_view import ClipView
 
 
@@ -34,6 +34,7 @@ def communication(views: Sequence[ClipView]) -> Figure:
             names = [*map(str, range(first, first + len(shares))), "input"]
             for axis, count in zip((plot.xaxis, plot.yaxis), shares.shape[::-1], strict=True):
                 axis.set_ticks(range(count), names[:count])
+    told_of_clips(figure, len(views), len(views[0].truth), views[0].context)
     return figure
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from videopred.palette import INK, INVENTED
-from videopred.rendering.canvas import SMALL, dress, empty_figure, hue, shaded
+from videopred.rendering.canvas import SMALL, dress, empty_figure, hue, shaded, told_of_clips
 from videopred.rendering.clip_view import ClipView
 
 
@@ -30,6 +30,7 @@ def masked_out(views: Sequence[ClipView]) -> Figure:
     plot.set_xticks(range(modules))
     plot.set_yticks(range(silenced), ["none", *map(str, range(silenced - 1))])
     _draw_errors(dots, errors)
+    told_of_clips(figure, len(views) // silenced, len(views[0].truth), views[0].context)
     return figure
 
 

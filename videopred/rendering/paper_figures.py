@@ -174,7 +174,7 @@ def schema_use(views: Sequence[ClipView]) -> Figure:
     for word, first, last in _runs(view.truths.get("motion", ())):
         words, middle = f"motion: {word}", (first + last) / 2
         raster.text(middle, -0.55, words, ha="center", va="bottom", fontsize=SMALL, color=hue(INK))
-        if first > 1:
+        if first not in (1, view.context + 1):  # where the rollout begins, there is a line
             raster.axvline(first - 0.5, color=hue(INK), gapcolor="white", linestyle=(0, (1, 1)), linewidth=2)
     dress(shares, "", "share of frames")
     shares.tick_params(left=False)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from videopred import check
 from videopred.palette import BLUE, VERMILION
-from videopred.rendering.canvas import LETTERS, SMALL, dress, empty_figure, hue
+from videopred.rendering.canvas import LETTERS, SMALL, dress, empty_figure, hue, told_of_clips
 from videopred.rendering.clip_view import ClipView
 
 _LOOKS = {"below": (BLUE, "o", "-"), "above": (VERMILION, "s", "--"), "null": ((120, 120, 120), "^", ":")}
@@ -52,6 +52,7 @@ def top_down(views: Sequence[ClipView]) -> Figure:
         plot.set_ylim(0, 1)
     plots[0].set_ylabel("attention, ± standard error" + "\n(no bar: one clip)" * lone, fontsize=LETTERS)
     plots[-1].legend(fontsize=SMALL, frameon=False)
+    told_of_clips(figure, len(views), len(views[0].truth), views[0].context)
     return figure
 
 
