@@ -227,9 +227,7 @@ def test_runs_from_other_seeds_or_from_none_are_refused_before_anything_is_made(
         cli.run(words)
     (run / "settings.json").unlink()
     (run / "seeds.json").write_text('{"seeds": [0, 1, 4]}')
-    with pytest.raises(
-        FaultyFileError, match=f"{told}runs from the seeds 0, 1, 4; give --seeds 0,1,4, or move"
-    ):
+    with pytest.raises(FaultyFileError, match=f"{told}runs from the seeds 0, 1, 4; give --seeds 0,1,4, or move"):
         cli.run(words)
     (run / "seeds.json").write_text('{"seeds": [0, 1]}')
     (run / "seed-1").mkdir()
