@@ -40,7 +40,7 @@ from videopred.commands import (
 from videopred.datasets import DATASETS, read_recipe
 from videopred.flags import model_flags
 from videopred.interrupt import as_ctrl_c
-from videopred.printable import printable_lines
+from videopred.printable import STAND_INS, printable_lines
 from videopred.synonyms import meant_command
 from videopred.user_errors import with_place
 
@@ -152,8 +152,9 @@ def _set_up() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # whoever started us closed it, as `>&-` does
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):  # which may have no letter for an arrow or a name
-        sys.stdout.reconfigure(errors="replace")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # which may have no letter for an arrow or a name
+            stream.reconfigure(errors=STAND_INS)
     warnings.formatwarning = _in_one_line
 
 

@@ -1,9 +1,31 @@
-"""Names of files, runs and rows as they can be shown: some hold letters that steer a terminal or turn a line round."""
+"""Names of files, runs and rows as they can be shown: some hold letters that steer a terminal or turn a line round.
 
+What a terminal or a pipe has no letter for is shown by others that mean the same: of an arrow, ^ or v.
+"""
+
+import codecs
 from unicodedata import category, combining, east_asian_width
 
 _JOINERS = "\u200c\u200d"
 """Between letters of some scripts, and in some emoji."""
+
+
+_STAND_INS = {
+    "↑": "^", "↓": "v", "±": "+-", "…": "...", "–": "-", "—": "-", "−": "-", "×": "x", "²": "^2", "σ": "sigma",
+    "µ": "u",
+}  # fmt: skip
+"""Letters of ours, and what stands for them where there are only those of ASCII."""
+STAND_INS = "videopred.stand-ins"
+"""How streams encode what they have no letter for; the argument `errors` of `open` and `reconfigure`."""
+
+
+def _stand_in(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    return "".join(_STAND_INS.get(letter) or _escape(letter) for letter in lacking), error.end
+
+
+codecs.register_error(STAND_INS, _stand_in)
 
 
 def printable(text: str) -> str:

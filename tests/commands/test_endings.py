@@ -261,13 +261,14 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path, closed, said):
     assert file.read_bytes() == b""
 
 
-def test_letters_that_the_output_lacks_are_question_marks(monkeypatch):
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_letters_that_the_output_lacks_have_stand_ins_that_mean_the_same(monkeypatch, stream):
     """As the arrows of a table of scores in a batch job without UTF-8; it failed when all was scored."""
     output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", output)
-    monkeypatch.setitem(COMMANDS, "list", lambda: print("BCE ↓ of Bälle"))
+    monkeypatch.setattr(sys, stream, output)
+    monkeypatch.setitem(COMMANDS, "list", lambda: print("BCE ↓ 3 ± 1 of Bälle …", file=output, flush=True))
     assert run("list") == 0
-    assert output.buffer.getvalue() == b"BCE ? of B?lle\n"  # type: ignore[attr-defined]
+    assert output.buffer.getvalue() == rb"BCE v 3 +- 1 of B\xe4lle ..." + b"\n"  # type: ignore[attr-defined]
 
 
 @pytest.fixture
