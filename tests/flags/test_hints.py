@@ -25,7 +25,7 @@ from videopred import cli
         ),
         ("plausibility x --draw 0,1", "--draw must be numbers of scenes, got 0,1; put spaces between them: 0 1"),
         ("bench cores --batches 64,8", "--batches must be numbers of clips, got 64,8; put spaces between them: 64 8"),
-        ("verify x.h5 --sample all", "--sample must be numbers of clips, got all; see --help"),
+        ("verify x.h5 --sample all", "--sample must be a number of clips, got all; see --help"),
         ("bench cores --device gpu", "--device must be one of cpu, cuda, got gpu; did you mean cuda?"),
         ("bench scores --size 64x48", "--size must be numbers of pixels, got 64x48; see --help"),
         ("generate balls4 --fixed 1 2 3", "--fixed must be pairs of numbers, got 1 2 3; see --help"),

@@ -7,8 +7,8 @@ from tyro.conf import arg
 from videopred.commands import terminal
 from videopred.commands.options import Json
 
-_Cores = Annotated[tuple[Literal["rims", "brims", "scoff"], ...], arg(metavar="NAME", help="Of rims, brims, scoff.")]
-_TrainedCores = Annotated[tuple[Literal["rims", "scoff"], ...], arg(metavar="NAME", help="Of rims, scoff.")]
+_Cores = Annotated[tuple[Literal["rims", "brims", "scoff"], ...], arg(metavar="NAME...", help="Of rims, brims, scoff.")]
+_TrainedCores = Annotated[tuple[Literal["rims", "scoff"], ...], arg(metavar="NAME...", help="Of rims, scoff.")]
 _Measured = Annotated[
     Literal["cpu", "cuda"] | None,
     arg(metavar="cpu|cuda", help="Measure this one alone; default: the CPU, and a CUDA device where there is one."),
@@ -19,7 +19,7 @@ def bench_generate(
     *,
     clips: Annotated[int, arg(help="Clips made in each repeat.")] = 256,
     repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 5,
-    growth: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Sizes at which the time per clip is shown.")] = (
+    growth: Annotated[tuple[int, ...], arg(metavar="CLIPS...", help="Sizes at which the time per clip is shown.")] = (
         100,
         1000,
         10_000,
@@ -40,7 +40,7 @@ def bench_generate(
 def bench_cores(
     *,
     cores: _Cores = ("rims", "brims", "scoff"),
-    batches: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Batch sizes.")] = (64, 8),
+    batches: Annotated[tuple[int, ...], arg(metavar="CLIPS...", help="Batch sizes.")] = (64, 8),
     steps: Annotated[int, arg(help="Steps of a sequence.")] = 50,
     repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 3,
     compile_: Annotated[

@@ -34,7 +34,7 @@ def compare(
     *,
     data: Annotated[
         tuple[str, ...],
-        arg(metavar="NAME", help="Compare the runs' scores on these data sets only; default: all."),
+        arg(metavar="NAME...", help="Compare the runs' scores on these data sets only; default: all."),
     ] = (),
     relative_to: Annotated[
         str | None,
@@ -42,7 +42,7 @@ def compare(
     ] = None,
     names: Annotated[
         tuple[str, ...],
-        arg(metavar="ROW=NAME", help="Rename rows; equal names on different data become one row."),
+        arg(metavar="ROW=NAME...", help="Rename rows; equal names on different data become one row."),
     ] = (),
     means: Means = (),
     curves: Annotated[

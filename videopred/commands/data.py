@@ -33,7 +33,7 @@ def generate(
     *,
     recipe: DatasetSettings = DATASETS["balls4"].recipe,
     clips: Annotated[
-        tuple[str, ...], arg(metavar="PART=COUNT", help="Clips of each part: train, validation, test.")
+        tuple[str, ...], arg(metavar="PART=COUNT...", help="Clips of each part: train, validation, test.")
     ] = ("train=1000", "validation=100", "test=100"),
     seed: Annotated[int, arg(help="Random seed; with the recipe it determines every clip.")] = 0,
     out: Annotated[Path, out_flag("Folder for PRESET.h5, or a file name ending in .h5.")] = Path("datasets"),

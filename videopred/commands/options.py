@@ -10,13 +10,13 @@ Data = Annotated[Positional[Path], arg(metavar="DATA", help="HDF5 file of clips,
 Context = Annotated[int | None, arg(metavar="FRAMES", help="True frames to start from; default: the data's own.")]
 Horizon = Annotated[int | None, arg(metavar="FRAMES", help="Frames to predict; default: the data's own.")]
 Means = Annotated[
-    tuple[int, ...], arg(metavar="STEPS", help="Report means over the first so many steps, too, such as 5 10.")
+    tuple[int, ...], arg(metavar="STEPS...", help="Report means over the first so many steps, too, such as 5 10.")
 ]
 Device = Annotated[
     str, arg(metavar="DEVICE", help="auto, cpu, cuda, cuda:1 or mps; auto takes a CUDA device if there is one.")
 ]
 Overwrite = Annotated[bool, arg(help="Replace what is there.")]
-Names = Annotated[tuple[str, ...], arg(metavar="RUN=NAME", help="What several runs are called instead.")]
+Names = Annotated[tuple[str, ...], arg(metavar="RUN=NAME...", help="What several runs are called instead.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
 
 RESULTS_HELP = "Folder; default: eval/<run>/<data>, of several runs eval/<first>-and-1-more/<data> and so on."

@@ -41,7 +41,7 @@ def plausibility(
         Path | None, arg(help="Write answers for the benchmark to this file, from the first of --aggregates.")
     ] = None,
     draw: Annotated[
-        tuple[int, ...], arg(metavar="SCENE", help="Scenes to draw, counted from 0: a PNG and a GIF of each.")
+        tuple[int, ...], arg(metavar="SCENE...", help="Scenes to draw, counted from 0: a PNG and a GIF of each.")
     ] = (),
     out: Annotated[Path | None, out_flag(RESULTS_HELP)] = None,
     device: Device = "auto",

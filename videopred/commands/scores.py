@@ -40,8 +40,10 @@ def evaluate(
     horizon: Horizon = None,
     feedback: Annotated[str | None, arg(metavar="NAME", help=_FEEDBACK_HELP)] = None,
     samples: Annotated[int | None, arg(help="Films predicted for each clip; default: 1.")] = None,
-    metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help=_METRICS_HELP)] = (),
-    metric_settings: Annotated[tuple[str, ...], arg(metavar="METRIC.SETTING=VALUE", help=_METRIC_SETTINGS_HELP)] = (),
+    metrics: Annotated[tuple[str, ...], arg(metavar="NAME...", help=_METRICS_HELP)] = (),
+    metric_settings: Annotated[
+        tuple[str, ...], arg(metavar="METRIC.SETTING=VALUE...", help=_METRIC_SETTINGS_HELP)
+    ] = (),
     means: Means = (),
     first: Annotated[int | None, arg(metavar="CLIPS", help="Use only the first so many clips; default: all.")] = None,
     films: OmitArgPrefixes[GivenConfig] = GivenConfig(),

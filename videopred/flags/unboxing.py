@@ -17,10 +17,11 @@ _KINDS = {
     "[INT [INT ...]]": "be whole numbers",
     "[FLOAT [FLOAT ...]]": "be numbers",
     "[FLOAT FLOAT [FLOAT FLOAT ...]]": "be pairs of numbers",
-    "CLIPS": "be numbers of clips",
-    "SCENE": "be numbers of scenes",
+    "CLIPS": "be a number of clips",
+    "CLIPS...": "be numbers of clips",
+    "SCENE...": "be numbers of scenes",
     "PX": "be numbers of pixels",
-    "STEPS": "be numbers of steps",
+    "STEPS...": "be numbers of steps",
 }
 """What help calls a kind of value -> what a value of it must be."""
 _BOTH = re.compile(r"-o(/|( \S+)?, )--out")
@@ -59,7 +60,7 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
     # Missing from videopred import: --out PATH Data file to make; ends in .h5. (required)
     if missing := re.match(r"Missing from [^:]*: (\S+)", message):
         told = " ".join(first[2:]).partition(" (required)")[0]
-        return check.complaint(missing[1], "be given", "nothing", f"{_SEE}: {told}" if told else _SEE)
+        return check.complaint(missing[1], "be given", "nothing", f"{_SEE}, which says: {told}" if told else _SEE)
     # Missing value for argument '--curtain'. Expected 2 values.
     if short := re.match(r"Missing value for argument '(.*)'\. Expected (\d+) values", message):
         must = "be followed by " + ("a value" if short[2] == "1" else f"{short[2]} values")
