@@ -21,9 +21,7 @@ from videopred.judging import BASELINES
 NAMES = [
     "balls.h5",
     "run",
-    "scores.json",
-    "scores.csv",
-    "measurements.npz",
+    *(f"scores/run/balls/{name}" for name in ("scores.json", "scores.csv", "measurements.npz")),
     *(f"clip-{i}.{end}" for i in range(3) for end in ("gif", "png")),
 ]
 
@@ -35,7 +33,7 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
     outcome = run_demo(out, tiny=True, device="cpu")
     assert outcome.files == [out / name for name in NAMES]
     assert all(path.exists() for path in outcome.files)
-    assert sorted(path.name for path in out.iterdir()) == sorted(NAMES)
+    assert {path.name for path in out.iterdir()} == {name.partition("/")[0] for name in NAMES}
     assert [path.name for path in tmp_path.iterdir()] == ["eval"]
     assert open_dataset(out / "balls.h5").parts == TINY_CLIPS
     assert open_dataset(out / "balls.h5").recipe == RECIPE
@@ -46,7 +44,7 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
     told = json.loads(json.dumps(outcome.to_dict()))
     assert told["files"] == [str(path) for path in outcome.files]
     assert told["verdict"] == outcome.verdict == verdict(outcome.scores)
-    assert told["rows"] == json.loads((out / "scores.json").read_text())["rows"]
+    assert told["rows"] == json.loads((out / "scores/run/balls/scores.json").read_text())["rows"]
     assert torch.get_num_threads() == threads
 
     before = (out / "balls.h5").read_bytes()
@@ -82,10 +80,11 @@ def test_with_a_folder_of_others_in_the_place_of_its_run_nothing_is_replaced(tmp
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_file_that_is_there_is_replaced_unasked(tmp_path, name):
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("mine")
     with pytest.raises(FileExistsError, match=re.escape(f"--out must be a new path, got {tmp_path / name} ")):
         run_demo(tmp_path, tiny=True, device="cpu")
-    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert [path.name for path in tmp_path.iterdir()] == [name.partition("/")[0]]
     assert (tmp_path / name).read_text() == "mine"
 
 
@@ -157,6 +156,7 @@ def test_the_demo_runs_from_an_empty_folder(tmp_path):
         assert f"wrote eval/demo/{name}\n" in done.stdout
         assert (tmp_path / "eval" / "demo" / name).exists()
     assert "Did the model learn?" in done.stdout
+    assert done.stdout.endswith("\nnext: videopred report eval/demo/run --scores eval/demo/scores\n")
     assert all(row in done.stdout for row in BASELINES)
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (again.returncode, again.stdout) == (1, "")

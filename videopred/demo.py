@@ -48,6 +48,9 @@ TRAINING = TrainingConfig(
     validate_every=200,
 )
 CONTEXT, HORIZON = 6, 10
+RESULTS = Path("scores")
+"""Where scores are, as `videopred report --scores` finds them."""
+_SCORES = RESULTS / "run" / "balls"
 PICTURES = [[f"clip-{clip}.gif", f"clip-{clip}.png"] for clip in range(3)]
 """Of each test clip that is drawn, its film and its strip."""
 
@@ -87,7 +90,8 @@ def run_demo(
         FileExistsError: there is a demo already.
     """
     pick_device(device)  # an unknown one is said before anything is made
-    for name in ("balls.h5", "run", *SCORE_FILES, *chain.from_iterable(PICTURES)):
+    scores = (str(_SCORES / name) for name in SCORE_FILES)
+    for name in ("balls.h5", "run", *scores, *chain.from_iterable(PICTURES)):
         check_path.absent("--out", out / name, overwrite, folder=name == "run")
     check_free(out / "run", overwrite)  # before clips of an earlier one are replaced
     RunFolder(out / "run").check_replaceable()
@@ -109,7 +113,7 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     for view, names in zip(views, PICTURES, strict=True):
         pictures |= draw_view(view, [out / name for name in names])
     drawn = write_all(pictures, overwrite=True)
-    return Outcome(scores, verdict(scores), [data, run, *scores.save(out, overwrite=True), *drawn])
+    return Outcome(scores, verdict(scores), [data, run, *scores.save(out / _SCORES, overwrite=True), *drawn])
 
 
 def verdict(scores: Scores) -> str:

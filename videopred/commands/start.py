@@ -68,7 +68,7 @@ def demo(
 ) -> None:
     """Run the whole flow on a small example: generate, train, roll out, score, draw."""
     check.device_kind(device)
-    from videopred.demo import run_demo
+    from videopred.demo import RESULTS, run_demo
 
     try:
         outcome = run_demo(out, tiny=tiny, device=device, overwrite=overwrite, progress=True)
@@ -80,3 +80,4 @@ def demo(
     print(outcome.scores.table(), end="\n\n")
     print(outcome.verdict, end="\n\n")
     terminal.print_files(outcome.files, False)
+    terminal.print_next(("report", str(out / "run"), "--scores", str(out / RESULTS)))

@@ -113,6 +113,8 @@ class Course:
             say(f"{self.device} waits while clips are {what}; with --workers 2 that happens meanwhile")
         if compute.workers > processors():
             say(f"--workers {compute.workers} are more than the {counted(processors(), 'logical CPU')} of this process")
+        if self.clips.endless:
+            say(f"clips of {self.clips.file.name} are made as they are needed, without end; none are read from a file")
         if unread := self.clips.file.remarks.get("unread"):
             say(f"{self.clips.file.path} has parts of other names, which are not read: {unread}")
         for told in without_effect(training):
