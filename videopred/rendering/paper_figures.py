@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.patheffects import withStroke
 
 from videopred.palette import (
     CONTEXT,
@@ -34,6 +35,8 @@ _WIDE = 7.0
 """Width of a figure, inches."""
 _LINES = ("-", "--", ":", "-.")
 """Of objects, since in grey their colours are much alike; seven colours and four lines repeat together after 28."""
+_OUTLINED = [withStroke(linewidth=3.2, foreground=hue(INK))]
+"""Of lines on paper, on which yellow alone would not be seen."""
 _LIT = 90
 """Grey of a dark pixel in the strip of an active module."""
 
@@ -140,7 +143,8 @@ def activation_and_positions(views: Sequence[ClipView]) -> Figure:
         for number in np.flatnonzero(~np.isnan(positions).all((0, 2))).tolist():  # absent ones have no line
             color, style = hue(OBJECT_COLORS[number % len(OBJECT_COLORS)]), _LINES[number % len(_LINES)]
             name = None if axis else f"object {number + 1}"
-            plot.plot(frames, positions[:, number, axis], color=color, linestyle=style, linewidth=2, label=name)
+            places = positions[:, number, axis]
+            plot.plot(frames, places, color=color, linestyle=style, linewidth=2, label=name, path_effects=_OUTLINED)
         dress(plot, y="xy"[axis] + ", px")
         plot.set_ylim(0, size)
         frames_along(plot, len(frames), view.context)
@@ -228,7 +232,7 @@ def _paint_active(plot: Axes, layers: Sequence[np.ndarray], context: int) -> Non
     dress(plot, "active modules black, inactive ones white", TIME, "module")
     cells(plot, colors.astype(np.uint8))
     for band in range(1, len(active)):
-        plot.axhline(band - 0.5, color=hue(TRACK), linewidth=1)
+        plot.axhline(band - 0.5, color=hue(TRACK), linewidth=2)  # over the gap
     for first in np.cumsum([len(layer) for layer in layers[:-1]]):
         plot.axhline(first - 0.5, color=hue(INK), linewidth=1.5)
     plot.spines[:].set(visible=True, color=hue(TRACK))
