@@ -140,7 +140,7 @@ def test_a_comparison_over_data_is_drawn(names, below, along, against):
     )
     figure = draw_comparison(comparison)
     (plot,) = figure.axes
-    assert (plot.get_title(loc="left"), plot.get_xlabel()) == (head, along)
+    assert (plot.get_title(loc="left").replace("\n", " "), plot.get_xlabel()) == (head, along)
     assert [label.get_text() for label in plot.get_xticklabels()] == below
     np.testing.assert_allclose(marks(plot)["rims"][:, 1], [3, 4] if against is None else [3, 2])
     asked, intervals = figure.get_suptitle().replace("\n", " ").rsplit("; ", 1)

@@ -16,8 +16,10 @@ COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0)
 MARKERS = "os^DvPX"
 """One for each colour, since in grey these are much alike; at about eight steps."""
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
-WIDTH, HEIGHT = 4.2, 3.1
-"""Of a panel, in inches."""
+ALONE, ABREAST = (4.2, 3.1), (3.0, 2.6)
+"""Width and height of a panel, in inches; of two beside each other, so that a page of paper holds them as they are."""
+_LETTERS = 14.5
+"""Letters of a title in an inch; those of a panel are larger."""
 ASIDE = 0.5
 """Over how much of a step the models lie beside each other, where there is no other step."""
 FAINT = "#8A8A8A"
@@ -64,12 +66,15 @@ def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title
     """
     columns = min(2, len(heads))
     rows = -(-len(heads) // columns)
-    figure = empty_figure(WIDTH * columns, HEIGHT * rows + 0.3)
-    figure.suptitle(literal(_in_even_lines(title, 60 * columns)), x=0.02, ha="left", fontsize=9)  # clear of the legend
+    wide, high = ALONE if columns == 1 else ABREAST
+    figure = empty_figure(wide * columns, high * rows + 0.3)
+    letters = round(_LETTERS * wide)
+    above = literal(_in_even_lines(title, letters * columns))  # clear of the legend
+    figure.suptitle(above, x=0.02, ha="left", fontsize=9)
     for index, head in enumerate(heads, 1):
         plot = figure.add_subplot(rows, columns, index)
         draw(plot, head)
-        plot.set_title(literal(_in_even_lines(head, 50)), fontsize=10, loc="left")
+        plot.set_title(literal(_in_even_lines(head, round(letters * 0.83))), fontsize=10, loc="left")
         plot.spines[["top", "right"]].set_visible(False)
         plot.tick_params(labelsize=8)
         if index > len(heads) - columns and not plot.get_xlabel():
@@ -83,7 +88,7 @@ def _add_legend(figure: Figure, free: tuple[int, int, int] | None) -> None:
     handles, labels = figure.axes[0].get_legend_handles_labels()
     look: dict[str, Any] = {"fontsize": 8, "frameon": False, "handlelength": 3.5}
     width, height = 0.8 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.176 * len(labels)  # inches that it takes
-    if free is not None and width < WIDTH and height < HEIGHT:
+    if free is not None and width < ABREAST[0] and height < ABREAST[1]:
         place = figure.add_subplot(*free)
         place.set_axis_off()
         place.legend(handles, labels, loc="upper left", **look)
