@@ -123,7 +123,7 @@ class PredictedClips:
         sparse = f"; the film shows one in {every}" if every > 1 else ""
         alt = (
             f"Clip {one.clip} of the {self.part} part, from left to right. One below the other: {seen} "
-            f"{self.context} frames are given and {self.horizon} predicted{sparse}. {one.why}."
+            f"{self.context} frames are given and {self.horizon} predicted{sparse}."
         )
         firsts = first_modules({name: view.trace[name] for name in self._traces})
         activity = [
