@@ -355,6 +355,27 @@ def test_modules_of_all_models_are_in_the_legend_of_a_strip(monkeypatch):
     assert [label.text for label in written][-4:] == ["module", "0", "1", "2"]
 
 
+def test_bands_of_a_strip_are_numbered_beside_their_pictures_where_there_is_room(monkeypatch):
+    written = labels_written(monkeypatch)
+    scale = 6
+    strip(view(), ["truth", "modules"], panel_px=scale * WIDTH)
+    (name,) = [label for label in written if label.text == "files"]
+    numbers = {
+        label.text: label for label in written if label.text in map(str, range(MODULES)) and label.y > name.y - 99
+    }
+    numbers = {text: label for text, label in numbers.items() if abs(label.x - (name.x + 14 + GUTTER / 2)) < 1}
+    assert set(numbers) == {str(k) for k in range(MODULES)}
+    middle = name.y - HEIGHT * scale / 2
+    for k in range(MODULES):
+        assert abs(numbers[str(k)].y - (middle + (k + 0.5) * HEIGHT * scale / MODULES)) <= 2
+    written.clear()
+    strip(view(), ["truth", "modules"], panel_px=WIDTH)
+    (truth,) = [label for label in written if label.text == "truth"]
+    (step,) = [label for label in written if label.text == "step"]
+    assert truth.x == step.x
+    assert not [label for label in written if label.text == "0" and label.y > truth.y]
+
+
 def test_names_of_low_rows_stand_apart_in_a_strip_each_beside_its_pictures(monkeypatch):
     """Pictures are 24 px high, as a line of a name is; one name here has five."""
     written = labels_written(monkeypatch)
@@ -368,7 +389,7 @@ def test_names_of_low_rows_stand_apart_in_a_strip_each_beside_its_pictures(monke
         assert above[-1] < below[0]
     assert inked[-1][-1] < still.shape[0] - 1
     for name, rows in ((names[0], told.changed), (names[1], told.truth)):
-        left = steps[0].x + 14
+        left = steps[0].x + 14 + GUTTER
         picture = still[round(name.y) - HEIGHT : round(name.y) + HEIGHT : 2, left : left + 2 * WIDTH : 2]
         np.testing.assert_array_equal(picture, np.broadcast_to(rows[0], picture.shape))
 

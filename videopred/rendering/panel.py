@@ -34,6 +34,8 @@ class Panel(NamedTuple):
     """Whether numbers on the film itself explain its colours."""
     model: str = ""
     """The model that it is of, where there are several."""
+    bands: Sequence[tuple[float, str]] = ()
+    """Where numbers of bands stand, px from the top; films have them, and stills get them beside the first."""
 
 
 def draw_rows(rows: Sequence[str], view: ClipView, scale: int) -> list[Panel]:

@@ -24,8 +24,8 @@ def schemata(view: ClipView, scale: int) -> Panel:
     """Each object file's schema."""
     (chosen,) = view.traced("schema")  # (T, K)
     swatches = numbers(schema_colors(view.schemata))
-    film, stills, _ = _raster(view, scale, schema_cells(chosen))
-    return Panel(film, stills, "schemata", swatches, "schema")
+    film, stills, _, bands = _raster(view, scale, schema_cells(chosen))
+    return Panel(film, stills, "schemata", swatches, "schema", bands=bands)
 
 
 def attention(view: ClipView, scale: int) -> Panel:
@@ -71,19 +71,20 @@ def _layers(view: ClipView, scale: int, layers: Sequence[np.ndarray], caption: s
     """Shares (T, K) of each layer, in the modules' colours."""
     shares, sizes = np.concatenate(layers, axis=1), [layer.shape[1] for layer in layers]
     swatches = numbers(module_colors(shares.shape[1]))
-    film, stills, numbered = _raster(view, scale, tinted(shares, axis=1), sizes)
-    return Panel(film, stills, caption, swatches, view.word_for_module, numbered)
+    film, stills, numbered, bands = _raster(view, scale, tinted(shares, axis=1), sizes)
+    return Panel(film, stills, caption, swatches, view.word_for_module, numbered, bands=bands)
 
 
 def _raster(
     view: ClipView, scale: int, cells: np.ndarray, layers: Sequence[int] | None = None
-) -> tuple[np.ndarray, np.ndarray, bool]:
+) -> tuple[np.ndarray, np.ndarray, bool, list[tuple[float, str]]]:
     """Cells (T, K, 3) as bands, in layers of these sizes.
 
     Returns:
         film: (T, H, W, 3) uint8, filled up to the frame shown.
         stills: (T, H, W, 3) uint8, each of its own frame's colours only.
-        numbered: whether there is room for the numbers of bands.
+        numbered: whether there is room for the numbers of bands in the film.
+        bands: these numbers, and where they stand.
     """
     frames, bands = cells.shape[:2]
     high, wide = view.truth.shape[1] * scale, view.truth.shape[2] * scale
@@ -102,11 +103,12 @@ def _raster(
     film[:, :, turn - 1 : turn + 1] = INK  # no module has it
     every = -(-LETTER * bands // high)
     middles = places.mean(1).clip(TEXT / 2, high - TEXT / 2)  # so that no number is cut
+    named = [(float(middles[k]), str(k)) for k in range(0, bands, every)] if high >= LETTER else []
     page = Page(film[0])
-    for k in range(0, bands, every):
-        page.write(str(k), GUTTER / 2, middles[k], size=TEXT)
+    for middle, name in named:
+        page.write(name, GUTTER / 2, middle, size=TEXT)
     film[:, :, :gutter] = page.drawn()[:, :gutter]
-    return film, stills, numbered
+    return film, stills, numbered, named
 
 
 def _bands(high: int, layers: Sequence[int]) -> np.ndarray:

@@ -14,6 +14,7 @@ from videopred.rendering.film import MARGIN
 from videopred.rendering.lettering import TEXT, legend_width, paint_legend, text_width
 from videopred.rendering.page import Page, blank_page
 from videopred.rendering.panel import Panel, Swatch, draw_rows
+from videopred.rendering.raster_rows import GUTTER
 
 GAP, NAMES, TOP = 6, 128, 134
 """Room between pictures; left of them, at least, for the names of rows; and above them. In px."""
@@ -45,9 +46,10 @@ def strip(view: ClipView, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12
     panels = draw_rows(rows, view, scale)
     times = every_nth(view.context, frames, columns)
     names = [_name(panel) for panel in panels]
-    left = max(NAMES, *(28 + text_width(line) for name in names for line in name.splitlines()))
+    gutter = GUTTER if any(panel.bands for panel in panels) else 0
+    left = gutter + max(NAMES, *(28 + text_width(line) for name in names for line in name.splitlines()))
     lines = [len(name.splitlines()) for name in names]
-    grid = _Grid(times, view.context, lines, height * scale, width * scale, left)
+    grid = _Grid(times, view.context, lines, height * scale, width * scale, left, gutter)
     legends = _legends(panels)
     right = max(grid.lefts[-1] + grid.wide, left + 320, left + sum(map(_width, legends.items())))
     page = Page(blank_page(grid.bottom + MARGIN, right + MARGIN))
@@ -71,6 +73,8 @@ class _Grid(NamedTuple):
     """Size of a picture."""
     left: int
     """Where the first one begins."""
+    gutter: int
+    """Room before it for numbers of bands."""
 
     @property
     def lefts(self) -> list[int]:
@@ -97,11 +101,13 @@ class _Grid(NamedTuple):
 
 def _paste_stills(page: Page, panels: Sequence[Panel], names: Sequence[str], grid: _Grid) -> None:
     """Put the pictures in their places, with names of rows and numbers of columns."""
-    before = grid.left - 14
+    before = grid.left - grid.gutter - 14
     page.write("frame", before, TOP - 48, align="right", size=TEXT)
     page.write("step", before, TOP - 20, align="right", size=TEXT)
     for panel, name, top in zip(panels, names, grid.tops, strict=True):
         page.write(name, before, top + grid.high // 2, align="right", size=TEXT)
+        for middle, number in panel.bands:
+            page.write(number, grid.left - grid.gutter / 2, top + middle, size=TEXT)
         for t, left in zip(grid.times, grid.lefts, strict=True):
             page.paste(panel.stills[t], 1, left, top)
     for t, left in zip(grid.times, grid.lefts, strict=True):
