@@ -111,7 +111,7 @@ BAD = {
     "evaluate {gru} {data} --first 0": "--first must be at least 1, got 0; score at least one clip",
     "evaluate {gru} {data} --batch-size 0": "--batch-size must be at least 1, got 0; give at least one clip",
     "evaluate {gru} odd.h5": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which the model was",
-    "evaluate {gru} testonly.h5": "--reference must have a train part, got testonly.h5 (which has test); trivial",
+    "evaluate {gru} {data} --reference testonly.h5": "--reference must have a train part, got testonly.h5 (which",
     "evaluate {gru} cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "evaluate gone {data}": "got gone (nothing there); give a folder that `videopred train` wrote",
     "evaluate mixed {data}": "best.ckpt must be of the model in settings.json, with core gru, got core rims; put back",

@@ -266,9 +266,10 @@ def test_files_of_others_can_be_used(place, tmp_path, capfd):
     with h5py.File(tmp_path / "theirs.h5", "w") as file:
         file["test/features"] = frames
     words = f"evaluate {place / 'gru'} {tmp_path / 'theirs.h5'} --context 3 --horizon 4 --out {tmp_path}"
-    assert run(words) == 2
-    assert "--reference must have a train part" in capfd.readouterr().err
-    assert run(f"{words} --reference {place / 'balls4.h5'}") == 0
+    assert run(words) == 0
+    assert "has no train part to learn from" in capfd.readouterr().out
+    assert run(f"{words} --reference {place / 'balls4.h5'} --overwrite") == 0
+    assert "copy last calibrated  " in capfd.readouterr().out
     assert run(f"inspect {tmp_path / 'theirs.h5'}") == 0
 
 

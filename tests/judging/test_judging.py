@@ -352,7 +352,11 @@ def test_a_reference_needs_a_train_part(file):
     bare = Clips({"test": noise(2, 1)}, name="bare.h5")
     message = r"--reference must have a train part, got data/bare.h5 \(which has test\); trivial baselines learn"
     with pytest.raises(ValueError, match=message):
-        evaluate(Fading(), bare, context=3, horizon=5)
+        evaluate(Fading(), file, context=3, horizon=5, reference=bare)
+    alone = evaluate(Fading(), bare, context=3, horizon=5)
+    assert list(alone.values) == ["model", "blank", "copy last"]
+    (told,) = alone.notes
+    assert told == "mean frame and copy last calibrated are left out, as data/bare.h5 has no train part to learn from"
     assert evaluate(Fading(), bare, context=3, horizon=5, reference=file).reference == "data/made-up.h5"
 
 

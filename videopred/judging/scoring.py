@@ -144,13 +144,13 @@ def _metrics(protocol: Protocol) -> dict[str, Quantity]:
 
 
 def _reference(given: ClipSource | None, file: ClipSource, protocol: Protocol) -> ClipSource | None:
-    """The file whose training part calibrates: that given, else the judged one; None of true films made elsewhere."""
+    """The file whose training part calibrates: that given, else the judged one if it has such a part."""
     must, fix = "come with a --context of at least 1", "give one, or leave --reference out"
     check.require(given is None or protocol.context > 0, "--reference", must, protocol.context, fix)
-    reference = file if given is None and not isinstance(file, GivenTruth) else given
-    if reference is not None:
-        check_reference(reference, file)
-    return reference
+    if given is None:
+        return file if file.parts.get("train", 0) > 0 and not isinstance(file, GivenTruth) else None
+    check_reference(given, file)
+    return given
 
 
 def _statistics(
@@ -168,7 +168,9 @@ def _statistics(
 
 
 def _note_on_reference(given: ClipSource | None, file: ClipSource) -> list[str]:
-    """That other clips than those of the judged file calibrate the trivial baselines."""
+    """That other clips than those of the judged file calibrate the trivial baselines, or none does."""
+    if given is None and not isinstance(file, GivenTruth) and file.parts.get("train", 0) == 0:
+        return [f"mean frame and copy last calibrated are left out, as {file.path} has no train part to learn from"]
     if given is None or given.fingerprint() == file.fingerprint():
         return []
     return [f"mean frame and copy last calibrated learned from {given.path}"]
