@@ -33,6 +33,8 @@ clean:
 
 # One environment; the lint and type tools come only when they are asked for.
 .venv/ready: pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else \
+		'PYTHON must be 3.11 or newer, got ' + sys.version.split()[0] + '; say e.g. make PYTHON=python3.12')"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --editable '.[test]'
 	touch $@

@@ -101,6 +101,7 @@ def test_a_film_that_is_called_as_a_run_keeps_its_ending(place, film, capfd):
         ("{data} --pred soft.npy --axes BTCHW", "--range must say which numbers are black and white"),
         (f"{{gru}} {{data}} --pred soft.npy --true soft.npy {ARRAYS}", "RUN and DATA must be left out with --pred and"),
         (f"{{gru}} {{gru}} --pred soft.npy {ARRAYS}", "DATA must be the last path, got "),
+        ("{gru} {data} --pred {gru}", "--pred must be films, got "),
         (f"--pred soft.npy {ARRAYS}", "DATA or --true must be given with --pred, got neither"),
         ("{gru} {data} --true soft.npy", "--pred must be given for films made elsewhere, got --true"),
         ("", "RUN and DATA must be given, got nothing; put both before the options, or give --pred for films made"),
@@ -111,3 +112,16 @@ def test_what_cannot_be_drawn_of_films_is_refused(place, film, capfd, words, mes
     assert run(f"render {words} {'' if '--horizon' in words else ASKED}") == 2
     assert message in capfd.readouterr().err
     assert [path.name for path in Path().iterdir()] == ["soft.npy"]
+
+
+def test_rollouts_behind_other_contexts_are_not_drawn_beside_one_another(place, film, capfd):
+    for context in (2, 3):
+        words = f"rollout {place / 'gru'} {place / 'balls4.h5'} --context {context} --horizon 4 --first 5"
+        assert run(f"{words} --out of{context}.npz") == 0
+    np.save("true.npy", film[:, :, None])
+    capfd.readouterr()
+    words = "render --pred of2.npz of3.npz --true true.npy --true-range 0 1 --true-axes BTCHW --out here"
+    assert run(words) == 2
+    said = capfd.readouterr().err
+    assert "--pred must be of the clips and the context of of2.npz, got of3.npz, of the context 3 in" in said
+    assert not Path("here").exists()

@@ -187,10 +187,10 @@ def test_a_model_that_was_built_for_other_frames_is_named(place, tmp_path):
 def test_what_is_of_one_model_is_refused_for_several(place, tmp_path):
     predictor, file = place
     both = {"A": predictor, "B": predictor}
-    with pytest.raises(ValueError, match="--figure must be strip with several runs, got activation; draw them one by"):
+    with pytest.raises(ValueError, match="--figure must be strip with several runs or films, got activation"):
         render(both, file, picture=PictureConfig(figure="activation"), out=tmp_path / "x")
     for flag, silenced in _OF_ONE.items():
-        with pytest.raises(ValueError, match=f"^{flag} must be left out with several runs, got both; modules are of"):
+        with pytest.raises(ValueError, match=f"^{flag} must be left out with several runs or films, got both"):
             render(both, file, intervention=Intervention(**silenced), out=tmp_path / "x")
     with pytest.raises(ValueError, match="predictor must hold at least one model, got none"):
         render({}, file, out=tmp_path / "x")

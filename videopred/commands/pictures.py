@@ -18,6 +18,7 @@ from videopred.eval.settings import FilmsConfig
 from videopred.models.intervention_settings import Intervention
 from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
+from videopred.run_files import looks_like_run
 from videopred.settings import Part
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def render(
         check_path.run_folder(run)
     file = None if data is None else open_dataset(data)
     check_several(len(runs) + len(films.pred), intervention, picture)
+    for path in films.pred:
+        check.require(not looks_like_run(path), "--pred", "be films", f"{path}, a run", "name it before the data")
     together = called(runs, names, films.pred)
     if "mp4" in kinds:
         from videopred.pictures import check_mp4
@@ -128,5 +131,6 @@ def _open_films(
             print(note, file=sys.stderr)
         if of.samples > 1:
             print(f"of the {of.samples} films of each clip in {of.path}, the first is drawn", file=sys.stderr)
+    given_scores.check_made_alike(list(predicted.values()))
     horizon = question.protocol(truth).horizon
     return [given_scores.reading(of, horizon) for of in predicted.values()], truth, count

@@ -282,7 +282,7 @@ def _check_there(data: Path, seeds: str | None) -> None:
         known = data.stem if data.stem in experiments_there else "rims-balls4"
         fix = f"write one with `{typed_command(('train', known, '--write', str(data)))}`"
     if seeds is not None and str(data).isdecimal():
-        fix = f"put commas between seeds: --seeds {seeds},{data}"
+        fix = f"put commas between seeds: --seeds {shell_quoted([f'{seeds},{data}'])}"
     if str(data) in PAPER_FIGURES:
         must, fix = "be clips or an experiment", f"`videopred reproduce {data}` makes the figure"
         raise FileNotFoundError(check.complaint("DATA", must, data, fix))

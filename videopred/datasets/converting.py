@@ -192,7 +192,7 @@ class _InOneGo:
         self._next, self._frames = (film, start + frames), ahead
 
 
-_USUAL = ((0, 1), (-1, 1), (0, 255), (0, 65535))
+_USUAL = ((0, 1), (-1, 1), (0, 255))
 """What numbers usually mean black and white."""
 
 
@@ -217,6 +217,10 @@ def _range(seen: _Seen, config: ImportConfig, path: Path) -> tuple[float, float]
     must = "say which numbers are black and white, except for bool, uint8, and floats in [0, 1]"
     likely = [f"{low} {high}" for low, high in _USUAL if low <= seen.low and seen.high <= high]
     fix = f"give e.g. --range {likely[0]}" if likely else "give the two numbers"
+    if seen.dtype.kind in "ui" and seen.low >= 0 and 255 < seen.high < 65536:  # cameras have 10, 12 or 14 of 16 bits
+        fix = f"give e.g. --range 0 {2 ** int(seen.high).bit_length() - 1}"
+    elif seen.dtype.kind == "f" and seen.low >= -1.5 and 1 < seen.high <= 1.5:
+        fix = "clip them to 0 and 1, or to -1 and 1, if they only overshoot; else give the two numbers"
     check.require(inside, "--range", must, f"none for {shown}", fix)
     return 0, 1
 

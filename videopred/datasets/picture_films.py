@@ -120,9 +120,8 @@ def _numbered(folder: Path) -> list[Path]:
     numbers = sorted(frames)
     gaps = [number + 1 for number, following in pairwise(numbers) if following != number + 1]
     must = f"hold every frame from {numbers[0]} to {numbers[-1]}"
-    check.require_sound(
-        not gaps, "SOURCE", must, f"none of number {min(gaps, default=0)} in {folder}", "add what is missing"
-    )
+    fix = "add what is missing, or number what is there without gaps"
+    check.require_sound(not gaps, "SOURCE", must, f"none of number {min(gaps, default=0)} in {folder}", fix)
     return [frames[number] for number in numbers]
 
 

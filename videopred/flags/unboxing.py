@@ -7,6 +7,7 @@ from itertools import groupby, pairwise, takewhile
 
 from videopred import check
 from videopred.synonyms import meant_flag
+from videopred.systems import shell_quoted
 
 _SEE = "see --help"
 _KINDS = {
@@ -95,11 +96,11 @@ def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[st
     # --seeds 0 1 2
     seeds = list(takewhile(str.isdecimal, _spaced(_typed("--seeds", words)).split()))
     if _spaced(options).partition(" ")[0] in seeds[1:]:
-        return f"put commas between seeds: --seeds {','.join(seeds)}"
+        return f"put commas between seeds: --seeds {shell_quoted([','.join(seeds)])}"
     # --rows truth pred
     rows = _typed("--rows", words).split()
     if options.split() == rows[1:]:
-        return f"put commas between rows: --rows {_spaced(' '.join(rows)).replace(' ', ',')}"
+        return f"put commas between rows: --rows {shell_quoted([_spaced(' '.join(rows)).replace(' ', ',')])}"
     option = options.partition(" ")[0].partition("=")[0]
     # evaluate models/gru --context 3 datasets/balls4.h5
     before = words[: words.index(option)] if option in words else ()

@@ -67,7 +67,7 @@ def hold_against(predicted: Mapping[str, GivenFilms], file: ClipSource, protocol
         _check_given(films, file, protocol)
         _check_beginning(films, file, protocol)
         notes += _notes_on_given(films, file, protocol)
-    _check_made_alike([*true, *predicted.values()])
+    check_made_alike([*true, *predicted.values()])
     return [*notes, *(films.remark for films in true if films.remark)]
 
 
@@ -137,7 +137,7 @@ def _check_masks_are_asked_for(masks: Mapping[str, GivenMasks], protocol: Protoc
     check.require(own is not None or not masks, "--pred-masks", "come with a metric of them", "none", fix)
 
 
-def _check_made_alike(films: Sequence[GivenFilms]) -> None:
+def check_made_alike(films: Sequence[GivenFilms]) -> None:
     """Refuse films that `videopred rollout` wrote of other clips, or after another context, than the first of them."""
     made = [one for one in films if one.made]
     for first, one in ((made[0], other) for other in made[1:]):

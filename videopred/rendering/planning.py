@@ -40,9 +40,9 @@ def check_several(models: int, intervention: Intervention, picture: PictureConfi
         return
     flags = ", ".join(f"--{flag}" for flag in intervention.changes)
     fix = "modules are of one model: draw it alone"
-    check.require(not flags, flags, "be left out with several runs", "both", fix)
+    check.require(not flags, flags, "be left out with several runs or films", "both", fix)
     fits = picture.figure is None or picture.figure in OF_SEVERAL_MODELS
-    must, fix = f"be {' or '.join(OF_SEVERAL_MODELS)} with several runs", "draw them one by one"
+    must, fix = f"be {' or '.join(OF_SEVERAL_MODELS)} with several runs or films", "draw them one by one"
     check.require(fits, "--figure", must, picture.figure, fix)
 
 
