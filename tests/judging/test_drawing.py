@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 from slow_proofs import slow
-from tiny_runs import CLIPS, tiny_data, tiny_model
+from tiny_runs import CLIPS, RECIPE, tiny_data, tiny_model
 
 from videopred import models
 from videopred.datasets import DATASETS, open_dataset
@@ -16,6 +16,7 @@ from videopred.experiments.figures import PAPER_FIGURES
 from videopred.judging import drawing, imagine
 from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.judging.drawing import render
+from videopred.judging.predicting import function_predictor
 from videopred.judging.views import views_of
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
@@ -133,12 +134,13 @@ def test_a_view_of_a_rollout_is_of_its_own_clip_in_what_the_model_did_too(place)
         np.testing.assert_array_equal(found[1:], attention[i])
 
 
+@pytest.mark.parametrize("metric", ["mae", "psnr"])
 @pytest.mark.parametrize("which", ["worst", "best"])
-def test_the_worst_and_the_best_are_drawn_first_to_last(place, written, tmp_path, which):
+def test_the_worst_and_the_best_are_drawn_first_to_last(place, written, tmp_path, which, metric):
     predictor, file = place
-    scores = clip_scores(predictor, file, "test", "mae", 3, 5, first=4)
-    expected = extreme_clips(scores, "mae", which, 2)
-    choice = ClipChoice(by="mae", first=4, **{which: 2})
+    scores = clip_scores(predictor, file, "test", metric, 3, 5, first=4)
+    expected = extreme_clips(scores, metric, which, 2)
+    choice = ClipChoice(by=metric, first=4, **{which: 2})
     render(predictor, file, clips=choice, context=3, horizon=5, out=tmp_path / "seen")
     assert [paths[0].stem for _, paths, *_ in written] == [f"test-{clip}" for clip in expected]
     for (view, *_), clip in zip(written, expected, strict=True):
