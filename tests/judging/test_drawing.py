@@ -106,6 +106,24 @@ def test_a_switch_stands_at_the_frame_to_which_the_ball_first_moved_otherwise(tm
     assert sorted(firsts) == sorted(AXES)
 
 
+def test_what_a_function_draws_by_chance_is_of_the_clip_alone(place):
+    _, file = place
+
+    def draw(film, horizon):
+        assert not torch.is_grad_enabled(), "which takes memory"
+        return torch.rand(len(film), horizon, *film.shape[2:])
+
+    noise, before = function_predictor("noise", draw), torch.get_rng_state()
+    both = [view.prediction for view in views_of(noise, file, "test", [4, 1], 3, 5)]
+    assert torch.equal(torch.get_rng_state(), before)
+    for clip, drawn in zip([4, 1], both, strict=True):
+        torch.rand(3)
+        (alone,) = views_of(noise, file, "test", [clip], 3, 5)
+        np.testing.assert_array_equal(alone.prediction, drawn)
+    assert not np.array_equal(both[0][3:], both[1][3:])
+    assert np.isfinite(clip_scores(noise, file, "test", "mse", 3, 5)).all()
+
+
 def test_under_an_intervention_the_other_rollout_stands_beside(place):
     predictor, file = place
     clips = [2, 0]
