@@ -106,6 +106,16 @@ def test_a_switch_stands_at_the_frame_to_which_the_ball_first_moved_otherwise(tm
     assert sorted(firsts) == sorted(AXES)
 
 
+def test_a_ball_that_switches_at_once_came_to_its_first_frame_as_it_goes_on_from_there(tmp_path):
+    """There is no frame before it; what the ball does from the second on is told at the third."""
+    recipe = DATASETS["switching"].recipe.model_copy(update={"frames": 9, "height": 24, "width": 32, "switch": (1, 1)})
+    file = open_dataset(generate("switching", {"test": 2}, recipe=recipe, out=tmp_path))
+    for view in views_of(models.build(tiny_model("gru"), (1, 24, 32)), file, "test", [0, 1], 3, 6):
+        first, second, *later = view.truths["motion"]
+        assert first == second
+        assert {*later} == {*AXES} - {first}
+
+
 def test_what_a_function_draws_by_chance_is_of_the_clip_alone(place):
     _, file = place
 
