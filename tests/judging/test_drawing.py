@@ -116,6 +116,15 @@ def test_a_ball_that_switches_at_once_came_to_its_first_frame_as_it_goes_on_from
         assert {*later} == {*AXES} - {first}
 
 
+def test_a_view_knows_what_the_model_says_of_schemata_and_strips(place):
+    _, file = place
+    striped = models.build(tiny_model("rims", reads="strips"), (1, file.height, file.width))
+    striped.core.schema_count = 7  # as a core of one's own may say that traces no weights
+    ((view,), (usual,)) = (views_of(one, file, "test", [1], 3, 5) for one in (striped, place[0]))
+    assert (view.strips, usual.strips) == ([(0, 6), (6, 12), (12, 18), (18, 24)], None)
+    assert (view.schema_count, usual.schema_count) == (7, 0)
+
+
 def test_what_a_function_draws_by_chance_is_of_the_clip_alone(place):
     _, file = place
 
