@@ -245,6 +245,21 @@ def test_without_words_the_first_three_clips_are_drawn_over_the_datas_own_frames
         assert (rows, more) == (PictureConfig().row_names(changed=False), {"frame_ms": 70})
 
 
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"intervention": Intervention(without=(1,), from_step=6)}, "^--from-step must be at most 5, the steps of"),
+        (
+            {"picture": PictureConfig(figure="strip"), "intervention": Intervention(without=(1,))},
+            "^--figure must be left out with an intervention, got strip; a figure",
+        ),
+    ],
+)
+def test_an_intervention_that_would_not_be_seen_is_refused_from_python_too(place, tmp_path, how, message):
+    with pytest.raises(ValueError, match=message):
+        render(*place, clips=[0], context=3, horizon=5, out=tmp_path / "x", **how)
+
+
 @pytest.mark.parametrize("name", ["balls-0.5", "v2.gif"])
 def test_a_folder_may_have_an_ending(place, written, tmp_path, name):
     """As that of results on balls-0.5.h5, or one that is there."""
