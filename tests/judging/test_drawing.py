@@ -260,6 +260,17 @@ def test_an_intervention_that_would_not_be_seen_is_refused_from_python_too(place
         render(*place, clips=[0], context=3, horizon=5, out=tmp_path / "x", **how)
 
 
+def test_frames_may_be_counted_in_small_numbers_of_numpy(written, tmp_path):
+    """Whose sum would be negative."""
+    recipe = RECIPE.model_copy(update={"frames": 131})
+    file = open_dataset(generate("balls4", {"test": 1}, recipe=recipe, out=tmp_path / "long.h5"))
+    how = {"context": np.int8(70), "horizon": np.int8(60), "out": tmp_path / "x"}
+    render(lambda film, horizon: film[:, :horizon], file, clips=[0], **how)
+    ((view, *_),) = written
+    np.testing.assert_array_equal(view.truth, file.read_frames("test", 0, 1)[0, :130])
+    np.testing.assert_array_equal(view.prediction[70:], view.truth[:60])
+
+
 @pytest.mark.parametrize("name", ["balls-0.5", "v2.gif"])
 def test_a_folder_may_have_an_ending(place, written, tmp_path, name):
     """As that of results on balls-0.5.h5, or one that is there."""
