@@ -118,3 +118,9 @@ def test_what_a_function_must_not_make_is_named(tmp_path, made, kind, complaint)
     with pytest.raises(kind, match=complaint):
         videopred.render(odd, file, clips=(2,), context=3, horizon=4, out=tmp_path / "seen")
     assert not (tmp_path / "seen").exists()
+
+
+def test_a_function_that_is_drawn_alone_has_no_name(tmp_path):
+    file = videopred.open_dataset(tiny_data(tmp_path))
+    with pytest.raises(TypeError, match=r"^prediction of the function must be a tensor, got list; make it one"):
+        videopred.render(lambda context, horizon: [horizon], file, context=3, horizon=4, out=tmp_path / "seen")
