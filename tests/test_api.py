@@ -184,6 +184,10 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
             "predictor must be a model, got list; give what videopred.load_run returns, or several in a dict",
         ),
         (
+            lambda model, clips: videopred.render(torch.optim.swa_utils.AveragedModel(model), clips, out="seen"),
+            "predictor must be a model, got AveragedModel; give what videopred.load_run returns",
+        ),
+        (
             lambda model, clips: videopred.evaluate(model, videopred.FilmDataset(clips, "test")),
             "file must be clips that are open, got FilmDataset; give what videopred.open_dataset returns",
         ),
