@@ -305,17 +305,16 @@ def test_one_figure_of_several_clips_may_go_to_one_file(tmp_path):
 
 def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypatch, tmp_path):
     predictor, file = place
-    asked = []
+    asked, part = [], "validation"
     monkeypatch.setattr(drawing, "draw_figure", lambda *words: asked.append(words) or {})
-    render(
-        predictor, file, clips=[3], context=3, horizon=5, picture=PictureConfig(figure="mask-out"), out=tmp_path / "x"
-    )
+    figure = PictureConfig(figure="mask-out")
+    render(predictor, file, part=part, clips=[3], context=3, horizon=5, picture=figure, out=tmp_path / "x")
     ((name, views, _),) = asked
     assert (name, len(views)) == ("mask-out", 1 + 4)
-    (usual,) = views_of(predictor, file, "test", [3], 3, 5)
+    (usual,) = views_of(predictor, file, part, [3], 3, 5)
     np.testing.assert_array_equal(views[0].prediction, usual.prediction)
     for made, of in zip(views, (predictor, *without_each(predictor, 3)), strict=True):
-        rollout, truth = imagine(of, file, "test", [3], 3, 5)
+        rollout, truth = imagine(of, file, part, [3], 3, 5)
         exact = ((rollout.prediction.double() - truth.double()) ** 2).mean().item()
         assert made.error == pytest.approx(exact, rel=1e-6), "not of the prediction rounded to pixels"
     assert all(np.array_equal(view.truth, usual.truth) for view in views)
