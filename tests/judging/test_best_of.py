@@ -99,6 +99,17 @@ def test_whole_numbers_have_a_mean_over_the_samples(file):
     assert (measured == 1.5).all()
 
 
+def test_what_several_processes_measured_is_in_the_order_of_the_clips(file):
+    """Each of two takes every other batch, and what the first has found comes first."""
+    tally, dark = Tally({"errors": Errors(Settings())}), torch.zeros(2, HORIZON, 1, RECIPE.height, RECIPE.width)
+    for start in (0, 4, 2):
+        wrong = dark.clone()
+        wrong[1, ..., : start + 1, 7] = 1
+        tally.add("mine", Batch(file, "test", start, dark, given=0), [Predicted(wrong)])
+    joined = tally.joined(tally.measured_here)["mine"]["errors"]["errors"]
+    assert joined[:, -1].tolist() == [0, 1, 0, 3, 0, 5]
+
+
 def test_every_model_has_its_curve(file):
     def off(by: float):
         return lambda batch, sample: (batch.truth - by * (1 + sample)).abs()
