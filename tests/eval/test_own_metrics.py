@@ -245,6 +245,11 @@ def test_it_is_scored_by_its_address_with_its_settings_and_is_there_again_from_a
     assert pickle.loads(pickle.dumps(scores)).table() == scores.table()  # as they come from another process
 
 
+def test_two_of_them_measure_under_names_of_their_own(place):
+    scores = judged(place, "mine:Writing", "mine:Power", settings=("mine:Power.power=3",))
+    assert [scores.mean("model", name) for name in scores.metrics] == pytest.approx([0.5, 0.125])
+
+
 def test_scores_of_a_metric_that_now_is_better_the_other_way_are_not_read(place, monkeypatch):
     judged(place, "mine:Power").save(place / "kept")
     monkeypatch.setattr(sys.modules["mine"].Power, "higher_is_better", True)
