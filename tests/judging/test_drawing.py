@@ -260,7 +260,7 @@ def test_an_intervention_that_would_not_be_seen_is_refused_from_python_too(place
         render(*place, clips=[0], context=3, horizon=5, out=tmp_path / "x", **how)
 
 
-def test_frames_may_be_counted_in_small_numbers_of_numpy(written, tmp_path):
+def test_frames_may_be_counted_in_small_numbers_of_numpy(place, written, tmp_path):
     """Whose sum would be negative."""
     recipe = RECIPE.model_copy(update={"frames": 131})
     file = open_dataset(generate("balls4", {"test": 1}, recipe=recipe, out=tmp_path / "long.h5"))
@@ -269,6 +269,8 @@ def test_frames_may_be_counted_in_small_numbers_of_numpy(written, tmp_path):
     ((view, *_),) = written
     np.testing.assert_array_equal(view.truth, file.read_frames("test", 0, 1)[0, :130])
     np.testing.assert_array_equal(view.prediction[70:], view.truth[:60])
+    _, truth = imagine(place[0], file, "test", [0], how["context"], how["horizon"])
+    assert truth.shape[1] == 60
 
 
 @pytest.mark.parametrize("name", ["balls-0.5", "v2.gif"])
