@@ -271,6 +271,14 @@ def test_a_function_that_gives_masks_only_at_times_is_told(file, feedback, first
             lambda film: (film,),
             "prediction of model must be a film, or a film and masks, got 1 things in a tuple; give the film",
         ),
+        (
+            lambda film: (film, film[:, :, 0].long(), film),
+            "prediction of model must be a film, or a film and masks, got 3 things in a tuple; give the film",
+        ),
+        (
+            lambda film: (film, film[:, :, 0] * 1j),
+            "masks of model must be a tensor of whole numbers, got torch.complex",
+        ),
         (lambda film: (1, film[:, :, 0].long()), "prediction of model must be a tensor, got int"),
     ],
 )
