@@ -36,6 +36,24 @@ def test_a_run_that_gives_its_weights_gives_its_model(place, tmp_path, monkeypat
     assert not Path("other").exists()
 
 
+OF_NEW_RUNS = ("init-from {gru}", "seeds 0,1", "scale tiny", "data x.h5", "write x.json", "out new", "overwrite")
+
+
+@pytest.mark.parametrize("words", OF_NEW_RUNS)
+def test_what_is_of_new_runs_is_refused_for_one_that_is_resumed(place, capfd, words):
+    words = words.format(gru=place / "gru")
+    assert run(f"train --resume {place / 'rims'} --{words} --device cpu") == 2
+    flag, _, word = words.partition(" ")
+    told = f"videopred: --{flag} must be left out with --resume, got {word or True}; the run is resumed as it is\n"
+    assert capfd.readouterr().err == told
+
+
+def test_first_weights_are_no_part_of_an_experiment_that_is_written(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"train rims-balls4 --write x.json --init-from {place / 'gru'}") == 2
+    assert "--init-from must be left out with --write, got " in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("again", ["--core rmc --core=lstm", "--core=rmc --core lstm"])
 def test_a_flag_that_comes_twice_counts_where_it_stands_last(place, tmp_path, monkeypatch, again):
     """As in scripts that put their own words behind usual ones; the core did not, as all other flags do."""
