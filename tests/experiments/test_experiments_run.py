@@ -202,6 +202,8 @@ def test_what_a_scale_changes_is_told_of_the_core_that_was_asked_for(tmp_path, m
             "rims-balls4 --write x.json --pictures-every 0",
             "--pictures-every must be left out with --write, got 0; give it when you",
         ),
+        ("rims-balls4 --write x.json --data y.h5", "--data must be left out with --write, got y.h5; give it when you"),
+        ("rims-balls4 --write x.json --out run", "--out must be left out with --write, got run; give it when you"),
         ("rims-balls4 --write x.txt", "--write must end in .json, got x.txt; rename it"),
         ("rims-balls4 --core.schemata 3", "--core.schemata must be a setting of rims"),
         ("bad.json", "^recipe in bad.json must be given, got nothing$"),
