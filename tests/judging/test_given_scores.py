@@ -181,6 +181,15 @@ def test_right_predictions_of_films_that_repeat_are_taken(tmp_path, frames):
     assert told == ([following] if frames == 4 else [])
 
 
+def test_so_are_right_ones_that_are_shorter_than_the_context_that_comes_again(tmp_path):
+    true = np.concatenate([HARD[:, :3], HARD[:, :2]], axis=1)
+    np.save(tmp_path / "t.npy", true)
+    np.save(tmp_path / "p.npy", true[:, 3:])
+    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": (0, 1), "axes": "BTCHW"}
+    asked = Protocol(context=3, horizon=2, metrics=("mse",), feedback="elsewhere")
+    assert score_one(*open_one("test", **said), asked).mean("prediction", "mse") == 0
+
+
 @pytest.mark.parametrize("still", [1, 2])
 def test_predictions_that_copy_what_stands_still_are_taken(tmp_path, still):
     true = np.concatenate([HARD[:, :1].repeat(2, axis=1), HARD[:, 2:]], axis=1)
