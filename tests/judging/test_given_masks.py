@@ -57,6 +57,16 @@ def test_masks_made_elsewhere_are_scored_beside_their_films(file, kept, name, ax
     assert np.isfinite(other.mean("prediction", columns[0]))
 
 
+def test_each_of_several_films_has_the_masks_in_its_place(file, kept):
+    true = np.load(kept / "one-masks.npy")
+    np.save(kept / "turned.npy", true[::-1])
+    np.save(kept / "other.npy", np.load(kept / "one.npy"))
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=NAMES, feedback="elsewhere")
+    said = {"pred": (kept / "other.npy", kept / "one.npy"), "axes": "BTCHW"}
+    scores = score_given(file, asked, **said, pred_masks=(kept / "turned.npy", kept / "one-masks.npy"))
+    assert scores.mean("one", "own-miou") == 1 > scores.mean("other", "own-miou")
+
+
 @pytest.mark.parametrize(
     ("masks", "metrics", "kind", "message"),
     [
