@@ -11,7 +11,7 @@ import torch
 from documents import blocks
 from pretended_device import Pretended, held, pretended_device, waits
 from slow_proofs import slow
-from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
+from tiny_runs import FRAMES, HEIGHT, RECIPE, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, everything_of, learner, load, stop_after, weights
 
 from videopred import cli
@@ -82,6 +82,15 @@ def test_a_device_that_waits_for_clips_is_told_of(data, tmp_path, hold, workers,
         train(data, tiny_model(), tiny_training(updates=1), compute=compute, out=out, watch=UNDRAWN, device="cuda")
     said = "cuda waits while clips are read from disk; with --workers 2 that happens meanwhile"
     assert (said in (out / "log.txt").read_text()) == told
+
+
+def test_a_device_that_waits_for_clips_that_are_made_is_told_of_that(tmp_path):
+    endless, training = tmp_path / "two.json", tiny_training(updates=1, validation_clips=3)
+    endless.write_text(RECIPE.model_dump_json())
+    with pretended_device():
+        train(endless, tiny_model(), training, out=tmp_path / "run", watch=UNDRAWN, device="cuda")
+    said = "cuda waits while clips are made; with --workers 2 that happens meanwhile"
+    assert said in (tmp_path / "run" / "log.txt").read_text()
 
 
 @pytest.mark.parametrize("pieces", [1, *slow(2)])
