@@ -62,6 +62,22 @@ class SoundModules(SoundCore):
         return state, state, {"norm": state.flatten(1).norm(dim=-1)}
 
 
+class ModulesThatBegin(SoundModules):
+    """The same beside a note of which have begun, in which nothing can be louder."""
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
+        return super().initial_state(batch), self.inward.weight.new_zeros(batch, 2, dtype=torch.bool)
+
+    def given_out(self, state: State) -> Tensor:
+        return state[0]
+
+    def advance(self, projected: Tensor, state: State, silent: Tensor | None = None) -> tuple[Tensor, State, Trace]:
+        memory, begun = state
+        memory = torch.where(begun.unsqueeze(-1), memory, memory + 0.1)
+        output, memory, trace = super().advance(projected, memory, silent)
+        return output, (memory, torch.ones_like(begun)), trace
+
+
 class HearsTheSilent(SoundModules):
     def advance(self, projected: Tensor, state: State, silent: Tensor | None = None) -> tuple[Tensor, State, Trace]:
         return super().advance(projected, state)
