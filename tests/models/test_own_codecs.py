@@ -1,6 +1,7 @@
 """Codecs and decoders from elsewhere, by MODULE:CLASS: those of docs/adding.md, in commands and models."""
 
 import copy
+import re
 import sys
 
 import pytest
@@ -203,6 +204,15 @@ def test_a_codec_is_tried_as_encoder_and_decoder_use_it(place):
     model = build(PredictorConfig(core=core, codec=CODEC, decoder=MasksConfig(), stack=2), (3, 16, 24))
     try_out(model)
     assert all(part.training for part in model.modules())
+
+
+def test_layers_that_nothing_uses_are_not_tried(place):
+    """Vectors, where a core reads a map and its decoder begins with one."""
+    (place / "myparts.py").write_text(re.sub(r"return (?=\[nn\.(Flatten|Linear\(f))", "return 1 / 0 or ", PARTS))
+    core = core_config("rims", modules=3, active=2, units=4, reads="map")
+    model = build(PredictorConfig(core=core, codec=CODEC, decoder=MasksConfig()), (3, 16, 24))
+    try_out(model)
+    assert model.encoder.map_shape == (2, 3)
 
 
 def test_ours_may_be_varied(place):
