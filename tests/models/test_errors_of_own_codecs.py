@@ -233,6 +233,11 @@ def test_what_is_no_decoder_is_named(place, old, new, message):
         ),
         (
             "'masks': 'K H W'",
+            "{'masks': ZEROS(2, 5, 16, 24)}",
+            r"must trace masks as \(2, 3, 16, 24\), got \(2, 5, 16, ",
+        ),
+        (
+            "'masks': 'K H W'",
             "{'masks': ZEROS(2, 3, 16, 24) + 1.5}",
             r"must trace masks in \[0, 1\], got 1\.5 to 1\.5; take",
         ),
