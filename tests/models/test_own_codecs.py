@@ -215,6 +215,14 @@ def test_layers_that_nothing_uses_are_not_tried(place):
     assert model.encoder.map_shape == (2, 3)
 
 
+def test_a_decoder_may_ask_its_codec_for_other_layers_than_ours_do(place):
+    (place / "myparts.py").write_text(
+        PARTS.replace("return [nn.Linear(f", "assert features == 4\n        return [nn.Linear(f")
+    )
+    core = core_config("rims", modules=3, active=2, units=4)
+    try_out(build(PredictorConfig(core=core, codec=CODEC, decoder=OwnDecoderConfig(source=DECODER)), (3, 16, 24)))
+
+
 def test_ours_may_be_varied(place):
     (place / "variants.py").write_text("""
 from torch import nn
