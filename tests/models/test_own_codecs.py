@@ -223,6 +223,15 @@ def test_a_decoder_may_ask_its_codec_for_other_layers_than_ours_do(place):
     try_out(build(PredictorConfig(core=core, codec=CODEC, decoder=OwnDecoderConfig(source=DECODER)), (3, 16, 24)))
 
 
+def test_a_trial_is_in_the_precision_of_the_weights_and_leaves_torchs_stream_alone(place):
+    model = seen(place, "decoder")
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    with torch.autocast("cpu", torch.bfloat16):
+        try_out(model)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_ours_may_be_varied(place):
     (place / "variants.py").write_text("""
 from torch import nn
