@@ -61,6 +61,16 @@ def test_the_first_of_several_films_of_a_clip_is_drawn_and_the_films_choose_the_
     assert written(capfd.readouterr().out) == [Path("eval/wrong/balls4/test-2.png")]
 
 
+def test_of_longer_films_the_first_frames_are_drawn_and_that_is_said(place, film, capfd):
+    words = f"render {place / 'balls4.h5'} --context {CONTEXT} --horizon 3 {ARRAYS} --format png --rows pred --clips 1"
+    assert run(f"{words} --pred soft.npy --out long") == 0
+    assert capfd.readouterr().err == "of the 4 frames in soft.npy, the first 3 count\n"
+    np.save("short.npy", np.load("soft.npy")[:, :3])
+    assert run(f"{words} --pred short.npy --out short") == 0
+    assert capfd.readouterr().err == ""
+    np.testing.assert_array_equal(iio.imread("long/test-1.png"), iio.imread("short/test-1.png"))
+
+
 def test_true_films_may_be_given_in_the_place_of_data(film, capfd):
     np.save("true.npy", (film * 255).round().astype(np.uint8))
     words = "render --pred soft.npy --range 0 1 --axes BTCHW --true true.npy --true-range 0 255 --true-axes BTHW"
