@@ -46,3 +46,12 @@ def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeyp
         assert (len(written(out)), err) == (names, "")
     assert sorted(path.suffix for path in Path("b").iterdir()) == [".gif", ".mp4"]
     assert iio.immeta("c/d.mp4", plugin="pyav")["duration"] == pytest.approx(0.7)
+
+
+def test_clips_of_another_part_can_be_drawn(place, tmp_path, capfd):
+    words = f"render {place / 'gru'} {place / 'balls4.h5'} --clips 2 --format png --out {tmp_path}"
+    for part in ("validation", "test"):
+        assert run(f"{words} --part {part}") == 0
+        assert written(capfd.readouterr().out) == [tmp_path / f"{part}-2.png"]
+    one, other = (iio.imread(tmp_path / f"{part}-2.png") for part in ("validation", "test"))
+    assert not (one == other).all()
