@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 import videopred
@@ -98,9 +99,21 @@ def test_functions_are_drawn_as_models_are(tmp_path):
     (gif, png) = videopred.render(own, file, **how, out=tmp_path / "alone")
     (theirs, _) = videopred.render(predictor, file, **how, out=tmp_path / "model")
     assert gif.name == theirs.name
-    both = {"own": own, "copy": keeps_last, "model": predictor}
+    compiled = torch.compile(predictor, backend="eager")
+    both = {"own": own, "copy": keeps_last, "model": predictor, "compiled": compiled}
     paths = videopred.render(both, file, **how, out=tmp_path / "both")
     assert [path.name for path in paths] == [gif.name, png.name]
+
+
+def test_what_is_called_in_another_way_is_no_function(tmp_path):
+    file = videopred.open_dataset(tiny_data(tmp_path))
+    predictor = videopred.build(tiny_model(), (1, 24, 32))
+    for other in (predictor.core, type(predictor), 3):
+        with pytest.raises(TypeError, match="predictor must be a model, got "):
+            videopred.render(other, file, clips=(1,), context=3, horizon=4, out=tmp_path / "seen")
+    how = {"clips": (1,), "context": 3, "horizon": 4, "out": tmp_path / "seen"}
+    with pytest.raises(ValueError, match="--without must come with a model, got films of another origin; leave it out"):
+        videopred.render(lambda film, steps: film, file, intervention=Intervention(without=(0,)), **how)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,25 @@ class Beyond(Power):
         return {"beyond": 2.5 + (prediction - truth).abs().mean((2, 3, 4))}
 
 
+class Below(Power):
+    def measure(self, prediction, truth):
+        return {"below": -0.5 - (prediction - truth).abs().mean((2, 3, 4))}
+
+
+class Bias(Power):
+    range = (float("-inf"), float("inf"))
+
+    def measure(self, prediction, truth):
+        return {"bias": (prediction - truth).mean((2, 3, 4))}
+
+
+class Rounded(Power):
+    range = (0.0, float("inf"))
+
+    def measure(self, prediction, truth):
+        return {"rounded": 0 * prediction.sum((2, 3, 4)) - 2e-5}
+
+
 class Varied(Power):
     def measure(self, prediction, truth):
         name = "few" if len(truth) < 3 else "many"
@@ -250,6 +269,14 @@ def test_two_of_them_measure_under_names_of_their_own(place):
     assert [scores.mean("model", name) for name in scores.metrics] == pytest.approx([0.5, 0.125])
 
 
+def test_a_range_may_have_no_ends_and_what_is_rounded_may_leave_it(place):
+    assert judged(place, "mine:Rounded").mean("model", "mine:Rounded") == pytest.approx(-2e-5)
+    file = open_dataset(place / "balls.h5")
+    asked = Protocol(context=3, horizon=4, metrics=("mine:Bias",))
+    dark = file.read_frames("test", 0, 5)[:, 3:7].mean() / 255
+    assert judge(half, file, asked).mean("model", "mine:Bias") == pytest.approx(0.5 - dark)
+
+
 def test_scores_of_a_metric_that_now_is_better_the_other_way_are_not_read(place, monkeypatch):
     judged(place, "mine:Power").save(place / "kept")
     monkeypatch.setattr(sys.modules["mine"].Power, "higher_is_better", True)
@@ -330,6 +357,7 @@ def test_settings_of_another_kind_are_refused():
         ("Pooled", ValueError, "reduce to a tensor of shape (4,), one value per step, got (); pool over clips, and"),
         ("Number", ValueError, "reduce to a tensor of shape (4,), one value per step, got float; pool over clips"),
         ("Beyond", ValueError, "reduce to numbers in its range, 0 to 1, got 3; widen it: skill is told by its ends"),
+        ("Below", ValueError, "reduce to numbers in its range, 0 to 1, got -1; widen it: skill is told by its ends"),
         ("Varied", ValueError, "measure under the same names each time, here many, got few; measure NaN for nothing"),
     ],
 )

@@ -91,7 +91,7 @@ def called(runs: Sequence[Path], words: Sequence[str], films: Sequence[Path] = (
     Args:
         runs: paths of runs or of folders of seeds.
         words: values of --names.
-        films: paths of films made elsewhere; one that is called as a run is keeps its ending.
+        films: paths of films made elsewhere; where one is called as a run is, they keep their endings or folders.
 
     Raises:
         ValueError: there is no such run, or two would be called the same.
@@ -100,7 +100,9 @@ def called(runs: Sequence[Path], words: Sequence[str], films: Sequence[Path] = (
 
     check.each_once("--pred", [path.resolve() for path in films], "be given once each")
     own, of_films = own_names(runs), file_names([path.absolute() for path in films])
-    own += of_films if set(own).isdisjoint(of_films) else [path.name for path in films]
+    if not set(own).isdisjoint(of_films):
+        of_films = [path.name if path.is_file() else "/".join(path.absolute().parts[-2:]) for path in films]
+    own += of_films
     told = read_names(words, "RUN", own)
     check.require(not told or len(own) > 1, "--names", "be given with several runs", " ".join(words), "leave it out")
     for name in told:

@@ -125,12 +125,14 @@ def _open_films(
     part = question.said["part"]
     predicted, truth = given_flags.open_given(films, part, file)
     count = min(check_part(part, truth), *(of.clips for of in predicted.values()))
+    notes: list[str] = []
     for name, of in predicted.items():
-        asked = question.protocol(truth).model_copy(update={"clips": count, "samples": of.samples})
-        for note in given_scores.hold_against({name: of}, truth, asked):
-            print(note, file=sys.stderr)
+        held = {"clips": min(of.clips, truth.parts[part]), "samples": of.samples}
+        notes += given_scores.hold_against({name: of}, truth, question.protocol(truth).model_copy(update=held))
         if of.samples > 1:
-            print(f"of the {of.samples} films of each clip in {of.path}, the first is drawn", file=sys.stderr)
+            notes.append(f"of the {of.samples} films of each clip in {of.path}, the first is drawn")
+    for note in dict.fromkeys(notes):
+        print(note, file=sys.stderr)
     given_scores.check_made_alike(list(predicted.values()))
     horizon = question.protocol(truth).horizon
     return [given_scores.reading(of, horizon) for of in predicted.values()], truth, count

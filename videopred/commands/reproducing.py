@@ -154,7 +154,7 @@ def _check_runs(training: Training) -> None:
     there = seeds_of(training.run) if several else []
     got = f"runs from {_seeds_told(there)}" if several else "no runs from several seeds"
     fits, fix = sorted(there) == sorted(training.seeds), "move it away"
-    if there and training.seeds:
+    if len(there) > 1 and training.seeds:
         fix = f"give --seeds {','.join(map(str, there))}, or {fix}: all seeds of a figure are trained together"
     check.require_sound(fits, str(training.run), f"be of {_what(training)}", got, fix)
     for run in _runs(training):

@@ -10,11 +10,11 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of, measuring_device
 from videopred.eval import METRICS, find_metric, make_metric
 from videopred.eval.metric import clip_means
-from videopred.judging.batches import Batch, Predicted, films, seeded_sample
+from videopred.judging.batches import Batch, films
 from videopred.judging.fitting import check_fit, check_frames
 from videopred.judging.predicting import batch_predictor
 from videopred.judging.tally import measure
-from videopred.judging.views import Source, as_model
+from videopred.judging.views import Source, as_model, film_of
 
 
 def clip_scores(
@@ -57,9 +57,7 @@ def clip_scores(
     measured_on, scores = measuring_device(device), []
     for start, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
         batch = Batch(file, part, start, film[:, : context + horizon], context)
-        with torch.no_grad(), seeded_sample(start, 0, device):  # as `evaluate` draws in batches of this size
-            said = predict(batch, 0)
-        prediction = said.film if isinstance(said, Predicted) else said
+        prediction = film_of(predict, batch, device)  # drawn as `evaluate` does in batches of this size
         measured = measure({metric: scorer}, prediction.to(measured_on), batch.truth.to(measured_on))
         scores.append(clip_means(scorer, measured[metric]))
     return np.concatenate(scores)

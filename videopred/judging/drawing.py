@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from torch import nn
 
 from videopred import check, check_path, pictures
 from videopred.datasets.clip_source import ClipSource
@@ -45,7 +46,7 @@ def render(
     Args:
         predictor: a trained model, the rollout is on its device; or a function that makes films from the context, on
             the CPU (see `Predict`); or several of such by name, drawn beside one another. Of these, the first decides
-            which clips are worst and best.
+            which clips are worst and best. What draws by chance may draw others in the pictures than were ranked.
         file: holds the clips.
         clips: their indices in the part, from 0, or how they are chosen; the first three when None.
         part: train, validation or test.
@@ -71,7 +72,10 @@ def render(
     intervention = Intervention() if intervention is None else intervention
     check.require_instance("picture", picture, PictureConfig)
     check.require_instance("intervention", intervention, Intervention)
-    sources = {name: as_model(one) or function_predictor(name or "the function", one) for name, one in models.items()}
+    sources: dict[str, Source] = {}
+    for name, one in models.items():
+        model = as_model(one)
+        sources[name] = function_predictor(name or "the function", one) if model is None else model
     return draw_sources(
         sources,
         file,
@@ -87,8 +91,11 @@ def render(
 
 
 def _is_function(model: object) -> bool:
-    """Whether it makes films as a function does; a module that wraps a model would be called in another way."""
-    return callable(model) and not any(hasattr(one, "film_shape") for one in (model, getattr(model, "module", None)))
+    """Whether it makes films as a function does; a module that wraps a model would be called in another way, and a part
+    of one not at all."""
+    told = isinstance(model, type) or (isinstance(model, nn.Module) and type(model).forward is nn.Module.forward)
+    wrapped = any(hasattr(one, "film_shape") for one in (model, getattr(model, "module", None)))
+    return callable(model) and not told and not wrapped
 
 
 def draw_sources(
@@ -119,8 +126,8 @@ def draw_sources(
     first = next(iter(sources.values()))
     model = as_model(first)
     flags = ", ".join(f"--{flag}" for flag in intervention.changes)
-    fits, must = model is not None or not flags, "be left out with films made elsewhere"
-    check.require(fits, flags, must, "both", "modules are of a model: draw one")
+    fix = "leave it out, or draw a model"
+    check.require(model is not None or not flags, flags, "come with a model", "films of another origin", fix)
     if "mp4" in picture.kinds(out):
         pictures.check_mp4()
     there = check_part(part, file) if count is None else count

@@ -5,6 +5,7 @@ from typing import cast
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.motion import MODES
@@ -79,10 +80,14 @@ def _of_film(predict: PredictBatch, file: ClipSource, part: str, clip: int, cont
     """A view of a film of which nothing else is known."""
     film = read_film(file, part, clip, clip + 1)[:, : context + horizon]
     batch = Batch(file, part, clip, film, context)
-    with torch.no_grad(), seeded_sample(clip, 0, film.device):
+    return view_of_film(film[0], film_of(predict, batch, film.device)[0].cpu())
+
+
+def film_of(predict: PredictBatch, batch: Batch, device: torch.device) -> Tensor:
+    """The first film that it makes of each clip of a batch, the same each time."""
+    with torch.no_grad(), seeded_sample(batch.start, 0, device):
         said = predict(batch, 0)
-    predicted = said.film if isinstance(said, Predicted) else said
-    return view_of_film(film[0], predicted[0].cpu())
+    return said.film if isinstance(said, Predicted) else said
 
 
 def _with_truths(view: ClipView, file: ClipSource, part: str, clip: int) -> ClipView:

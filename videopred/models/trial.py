@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from videopred import check
 from videopred.models import build, build_codec, reads
@@ -26,11 +27,12 @@ _ALONE = "mix no frames in evaluation, keep nothing on self, and draw nothing th
 
 
 def try_out(predictor: Predictor) -> None:
-    """Have a model with parts of one's own see films of two frames; it stays as it is.
+    """Have a model with parts of one's own see films of a few frames; it stays as it is.
 
     Raises:
-        ValueError: layers of the codec, or the decoder, give other shapes than they must, or do what they must not; or
-            what the model saves are not all finite numbers, which no command would take.
+        ValueError: layers of the codec, or the decoder, give other shapes than they must, or do what they must not; a
+            core knows what it must not; or what the model saves is not all that it is, or not all finite numbers, which
+            no command would take.
         TypeError: numbers are of another precision.
         FailedError: a layer fails.
     """
@@ -68,11 +70,15 @@ def _try_weights(predictor: Predictor, film: Tensor) -> None:
     """
     argument = ", ".join(f"{part.part()} {part.source}" for part in predictor.config.own_parts)
     other, weights = build(predictor.config, predictor.film_shape), predictor.state_dict()
-    late = sorted(weights.keys() ^ other.state_dict().keys())
+    fresh = other.state_dict()
+    late = sorted(weights.keys() ^ fresh.keys())
     must, fix = "have all its weights from __init__ on", "make its layers there, not as it runs"
     check.require(not late, argument, must, f"{', '.join(late)} later", fix)
+    grown = [name for name, one in weights.items() if not is_lazy(fresh[name]) and one.shape != fresh[name].shape]
+    must, fix = "keep the shapes that its weights have from __init__ on", "what a core remembers belongs in its state"
+    check.require(not grown, argument, must, f"another of {', '.join(grown)}", fix)
     must, got = "give the same for the same film", "another result the second time"
-    fix = "keep nothing on self: what a core remembers belongs in its state"
+    fix = "keep nothing on self, as what a core remembers belongs in its state, and draw by torch's global stream alone"
     check.require(_is_close(_logits(predictor, film), _logits(predictor, film)), argument, must, got, fix)
     other.load_state_dict(weights)
     with in_evaluation(other):

@@ -17,7 +17,7 @@ MARKERS = "os^DvPX"
 """One for each colour, since in grey these are much alike; at about eight steps."""
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
 ALONE, ABREAST = (4.2, 3.1), (3.0, 2.6)
-"""Width and height of a panel, in inches; of two beside each other, so that a page of paper holds them as they are."""
+"""Width and height of a panel, in inches; of two beside each other, so that letters stay large enough on a page."""
 _LETTERS = 14.5
 """Letters of a title in an inch; those of a panel are larger."""
 ASIDE = 0.5

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from videopred import check
 from videopred.frames import to_frames
-from videopred.palette import TRACK
 from videopred.rendering import FIGURES, ROWS
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class ClipView(NamedTuple):
     """(T, H, W, C) uint8, T = context + horizon."""
     prediction: np.ndarray
     """(T, H, W, C) uint8; frames of the context each from the true ones before it, and the first is the true one. Those
-    that nobody predicted are grey."""
+    that nobody predicted are blank."""
     trace: Mapping[str, np.ndarray] = {}
     """name -> (T, …) float; NaN at frame 0."""
     masks: np.ndarray | None = None
@@ -179,11 +178,10 @@ def view_of_film(film: Tensor, prediction: Tensor) -> ClipView:
     """
     seen, imagined = to_frames(film), to_frames(prediction)
     context = len(seen) - len(imagined)
-    blank = np.broadcast_to(np.array(TRACK[: seen.shape[-1]], np.uint8), seen[:context].shape)
+    blank = np.full_like(seen[:context], 255)  # as paper is
     return ClipView(
         context=context,
         truth=seen,
         prediction=np.concatenate([blank, imagined]),
         unpredicted=context,
-        error=(prediction.double() - film[context:].double()).square().mean().item(),
     )

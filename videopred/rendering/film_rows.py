@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from videopred.palette import AGREED, DISCOLORED, INVENTED, MISSED, OBJECT_COLORS, TRACK, as_pixels, module_colors
+from videopred.palette import AGREED, DISCOLORED, INVENTED, MISSED, OBJECT_COLORS, PAGE, as_pixels, module_colors
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
 
@@ -21,7 +21,7 @@ def differing(view: ClipView, scale: int) -> Panel:
     """Where they differ, see `difference`."""
     swatches = _swatches(view, "missed", "invented", "both", "wrong color")
     film = difference(view.truth, view.prediction)
-    film[: view.unpredicted] = TRACK
+    film[: view.unpredicted] = PAGE
     return shown(film, scale, "difference", swatches)
 
 
