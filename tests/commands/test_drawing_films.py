@@ -113,6 +113,7 @@ def test_a_film_that_is_called_as_a_run_keeps_its_ending(place, film, capfd):
         (f"{{gru}} {{data}} --pred soft.npy --true soft.npy {ARRAYS}", "RUN and DATA must be left out with --pred and"),
         (f"{{gru}} {{gru}} --pred soft.npy {ARRAYS}", "DATA must be the last path, got "),
         ("{gru} {data} --pred {gru}", "--pred must be films, got "),
+        (f"{{data}} --device cuda:99 --pred soft.npy {ARRAYS}", "--device must be "),
         (f"--pred soft.npy {ARRAYS}", "DATA or --true must be given with --pred, got neither"),
         ("{gru} {data} --true soft.npy", "--pred must be given for films made elsewhere, got --true"),
         ("", "RUN and DATA must be given, got nothing; put both before the options, or give --pred for films made"),

@@ -228,8 +228,9 @@ ONE_MORE, OBJECTS = longer(npy(GREY[0, ..., 0]), by=1), np.array([{}] * 6).resha
     [
         (ONE_MORE, r"f\.npy \(1 byte behind its array\); save it again with numpy\.save$"),
         (packed_longer, r"f\.npz \(77 bytes behind its array\); save it again with numpy\.savez$"),
-        (npy(OBJECTS), r"got object in .*f\.npy; save it again with numpy\.save$"),
-        (npz(a=OBJECTS), r"got object in .*f\.npz; save it again with numpy\.savez$"),
+        (npy(OBJECTS), r"got object in .*f\.npy; make it one, of clips of one length, e\.g\. with numpy\.stack$"),
+        (npz(a=OBJECTS), r"got object in .*f\.npz; make it one, of clips of one length, e\.g\. with numpy\.stack$"),
+        (npy(np.array([b"text"])), r"got \|S4 in .*f\.npy; convert it to one$"),
         (content("f.npz", b"no pack"), r"; save it again with numpy\.savez$"),
     ],
 )

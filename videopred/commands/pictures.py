@@ -89,6 +89,9 @@ def render(
     sources: list[Source] = []
     count = None
     if films.pred:
+        from videopred.device import pick_device
+
+        pick_device(device)  # without runs, nothing is computed there
         sources, file, count = _open_films(films, file, question)
     assert file is not None  # else there are films
     asked = question.protocol(file)

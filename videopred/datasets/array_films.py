@@ -175,7 +175,10 @@ def _axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> s
 
 def require_numbers(dtype: np.dtype, shape: tuple[int, ...], source: Path | str, fix: str) -> None:
     """Refuse an array that is empty, or of other things than numbers."""
-    check.require_sound(dtype.kind in "biuf", "SOURCE", "hold an array of numbers", f"{dtype} in {source}", fix)
+    as_numbers = (
+        "make it one, of clips of one length, e.g. with numpy.stack" if dtype.kind == "O" else "convert it to one"
+    )
+    check.require_sound(dtype.kind in "biuf", "SOURCE", "hold an array of numbers", f"{dtype} in {source}", as_numbers)
     check.require_sound(0 not in shape, "SOURCE", "hold an array that is not empty", f"{shape} in {source}", fix)
 
 
