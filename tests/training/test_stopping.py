@@ -241,6 +241,10 @@ def test_a_loader_process_that_is_killed_is_a_complaint_and_no_bug(data, tmp_pat
     with pytest.raises(ConnectionError, match=message):
         train(data, tiny_model("gru"), settings, compute=compute, out=out, device="cpu")
     assert json.loads((out / "run.json").read_text())["state"] == "failed"
+    monkeypatch.setattr(multiprocessing, "get_start_method", lambda: "spawn")
+    told = r"has run out, put what a script does under `if __name__ == \"__main__\":`, and continue with"
+    with pytest.raises(ConnectionError, match=told):
+        train(data, tiny_model("gru"), settings, out=tmp_path / "again", device="cpu")
     monkeypatch.undo()
     straight = train(data, tiny_model("gru"), settings, out=tmp_path / "straight", device="cpu")
     assert equal(weights(resume(out, device="cpu")), weights(straight))

@@ -1,5 +1,6 @@
 """One training, from where it starts to its end, or until somebody stops it; the run folder then says how it ended."""
 
+import multiprocessing
 import re
 import warnings
 from dataclasses import dataclass, field
@@ -134,6 +135,8 @@ class Course:
                 who, fix = "another process", "see what it said last"
             elif (lost := str(error).rstrip(". ")).startswith("DataLoader worker"):
                 who, fix = "a loader process", "lower --workers if memory has run out"
+                if multiprocessing.get_start_method() == "spawn":  # it imports the script again
+                    fix += ', put what a script does under `if __name__ == "__main__":`'
             else:
                 raise
             got = f"nothing more of it ({lost})"
