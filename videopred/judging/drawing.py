@@ -93,9 +93,9 @@ def render(
 def _is_function(model: object) -> bool:
     """Whether it makes films as a function does; a module that wraps a model would be called in another way, and a part
     of one not at all."""
-    told = isinstance(model, type) or (isinstance(model, nn.Module) and type(model).forward is nn.Module.forward)
-    wrapped = any(hasattr(one, "film_shape") for one in (model, getattr(model, "module", None)))
-    return callable(model) and not told and not wrapped
+    if isinstance(model, type) or (isinstance(model, nn.Module) and type(model).forward is nn.Module.forward):
+        return False
+    return callable(model) and not any(hasattr(one, "film_shape") for one in (model, getattr(model, "module", None)))
 
 
 def draw_sources(
