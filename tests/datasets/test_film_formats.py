@@ -157,6 +157,8 @@ WRONG = [
     (npy(GREY[0, ..., 0] / -255), {}, "got none for float64 from -1 to -0 in "),
     (npy(GREY[0, ..., 0].astype(int)), {}, "f.npy; give e.g. --range 0 255"),
     (npy(GREY[0, ..., 0].astype(int) % 2), {}, "f.npy; give e.g. --range 0 1"),
+    (npy(GREY[0, ..., 0].astype(np.uint16) * 14), {}, "f.npy; give e.g. --range 0 4095"),  # of 12 bits
+    (npy(GREY[0, ..., 0] / 250), {}, "f.npy; clip them to 0 and 1, or to -1 and 1, if they only overshoot; else give"),
     (npy(GREY[0, ..., 0].astype(int) + 70_000), {}, "f.npy; give the two numbers"),
     (npy(np.repeat(GREY[:2, :4], 2, -1)), {"axes": "BTHWC"}, "f.npy; keep one or three of its channels"),
     (npy(GREY[0, ..., 0]), {"range": (0, 200)}, "--range must span what is there, uint8 from 0 to 255 in "),
