@@ -208,7 +208,7 @@ def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
         lowest, highest = metric.range
         known = values[~values.isnan()]
         sizes = [abs(end) for end in metric.range if not math.isinf(end)]
-        slack = 1e-3 * max([1.0, *sizes, *known.abs().tolist()])  # of rounding, also of large numbers about 0
+        slack = 1e-3 * max([1.0, *sizes])  # of rounding
         odd = known[(known < lowest - slack) | (known > highest + slack)]
         must, fix = f"reduce to numbers in its range, {lowest:g} to {highest:g}", "widen it: skill is told by its ends"
         require(odd.numel() == 0, f"metric {metric.name}", must, f"{odd[:1].sum():g}", fix)
