@@ -169,3 +169,12 @@ def test_films_in_color_are_blank_in_the_context(place, tmp_path, monkeypatch):
     assert run(f"{words} --rows pred --format png") == 0
     assert (iio.imread("a/test-1.png")[134 : 134 + 96, 128 : 128 + 128] == 255).all()
     assert run(f"{words} --figure strip") == 0
+
+
+def test_what_is_to_be_known_of_the_truth_is_said_once(film, capfd):
+    np.save("true.npy", film / 1000)
+    np.save("other.npy", film[:, :, None] / 2000)
+    words = "render --pred soft.npy other.npy --range 0 1 --axes BTCHW --true true.npy --true-axes BTHW --clips 0"
+    assert run(f"{words} --format png --out a") == 0
+    said = capfd.readouterr().err.splitlines()
+    assert len([line for line in said if "the first clip of true.npy goes from 0 to 0.001" in line]) == 1

@@ -229,6 +229,11 @@ def test_runs_from_other_seeds_or_from_none_are_refused_before_anything_is_made(
     (run / "seeds.json").write_text('{"seeds": [0, 1, 4]}')
     with pytest.raises(FaultyFileError, match=f"{told}runs from the seeds 0, 1, 4; give --seeds 0,1,4, or move"):
         cli.run(words)
+    (run / "seeds.json").write_text('{"seeds": [4]}')
+    with pytest.raises(
+        FaultyFileError, match=f"{told}runs from the seeds 4; move it away"
+    ):  # a figure takes two or more
+        cli.run(words)
     (run / "seeds.json").write_text('{"seeds": [0, 1]}')
     (run / "seed-1").mkdir()
     (run / "seed-1" / "settings.json").write_text("{")

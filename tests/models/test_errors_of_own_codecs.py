@@ -117,6 +117,11 @@ KEPT = nn.Conv2d(3, 5, 8, stride=8)
             "must list new layers in shrink each time, got the same weigh",
         ),
         (
+            "[nn.ConvTranspose2d(self.start_shape[0], outputs, 8, stride=8)]",
+            "nn.ConvTranspose2d(self.start_shape[0], outputs, 8, stride=8)",
+            "must list torch modules in grow, got ConvTranspose2d; put brackets around a single one",
+        ),
+        (
             "8, stride=8)]",
             "8, stride=8), nn.Sigmoid()]",
             "must make logits, got numbers from 0 to 1 alone; leave th",

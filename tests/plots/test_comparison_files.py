@@ -139,6 +139,13 @@ def test_a_title_has_lines_of_about_one_length(words, lines):
     assert max(found) - min(found) <= 1
 
 
+def test_above_two_panels_a_line_is_as_long_as_both():
+    line = np.ones(2)
+    panels = {name: ScorePanel({"a": Curve(line, line, line)}, False) for name in ("MSE", "F1")}
+    title = draw_curves(panels, title=" ".join(["word"] * 17)).get_suptitle()
+    assert "\n" not in title, "88 letters are as wide as 6 inches"
+
+
 def test_a_title_breaks_no_word_that_a_line_has_room_for():
     line, words = np.ones(2), ["hierarchical-rims-balls4-small-no-attention", "on", "colored678-rnem-small.h5"]
     figure = draw_curves({"MSE": ScorePanel({"a": Curve(line, line, line)}, False)}, title=" ".join(words))

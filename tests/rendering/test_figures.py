@@ -202,8 +202,8 @@ def test_a_motion_is_named_over_its_frames_and_a_line_parts_it_from_the_next():
     assert raster.lines[-1].get_gapcolor() == "white", "a dark line alone is not seen on the darkest schema"
     assert not schema_use([view()]).axes[0].texts
     known["motion"][CONTEXT:] = "other"
-    dashed = schema_use([view(truths=known)]).axes[0].lines[-1]
-    assert (dashed.get_xdata()[0], dashed.get_linestyle()) == (CONTEXT + 0.5, "--"), "it has that line to itself"
+    upright = [line.get_xdata()[0] for line in schema_use([view(truths=known)]).axes[0].lines]
+    assert upright.count(CONTEXT + 0.5) == 1, "where the rollout begins, there is a line already"
 
 
 def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():

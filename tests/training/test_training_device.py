@@ -89,8 +89,9 @@ def test_a_device_that_waits_for_clips_that_are_made_is_told_of_that(tmp_path):
     endless.write_text(RECIPE.model_dump_json())
     with pretended_device():
         train(endless, tiny_model(), training, out=tmp_path / "run", watch=UNDRAWN, device="cuda")
-    said = "cuda waits while clips are made; with --workers 2 that happens meanwhile"
-    assert said in (tmp_path / "run" / "log.txt").read_text()
+    log = (tmp_path / "run" / "log.txt").read_text()
+    assert "cuda waits while clips are made; with --workers 2 that happens meanwhile" in log
+    assert "clips of balls are made as they are needed, without end; none are read from a file" in log
 
 
 @pytest.mark.parametrize("pieces", [1, *slow(2)])
