@@ -35,7 +35,7 @@ SHARED = {
 ROOMS: dict[str, set[str]] = {
     "": set(),
     "check": {"printable", "spelling"},
-    "check_path": {"check", "run_files", "spelling", "systems", "typed_commands"},
+    "check_path": {"amounts", "check", "run_files", "spelling", "systems", "typed_commands"},
     "run_files": set(),
     "run_record": {"check", "files", "run_files"},
     "differing": {"run_files"},

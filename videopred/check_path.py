@@ -1,11 +1,13 @@
 """What a path that a user gives must be: text or a path, there, free, or that of a run. See also `check`."""
 
 import os
+import shutil
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from videopred.amounts import size
 from videopred.check import complaint, require, require_kind
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY, aside, is_seed_folder, looks_like_run
 from videopred.spelling import nearest_path, nearest_run
@@ -127,6 +129,16 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
         got = f"{path}, but {lacks}"
         raise OSError(complaint(argument, "be a path that can be written", got, "choose another place"))
     return path
+
+
+def lacking_room(argument: str, path: Path, needed: float, uses: str) -> str:
+    """A complaint if there are fewer bytes free where a file or folder is to come than are needed; else empty."""
+    folder = next(folder for folder in path.absolute().parents if folder.is_dir())
+    free = shutil.disk_usage(folder).free
+    if free >= needed:
+        return ""
+    must, fix = f"be on a disk with {size(needed)} free, for {uses}", f"free some space, or choose another {argument}"
+    return complaint(argument, must, f"{size(free)} at {folder}", fix)
 
 
 def folder_for(path: Path, names: Iterable[str]) -> Path:

@@ -1,11 +1,14 @@
 """What a training will take: by hand on a clock of ours, against what it took, and without a trace in the run."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -50,6 +53,37 @@ def test_by_hand(data, slow):
     assert told.disk == 6 * 3 * 4 * numbers_of()  # the last two, the best, two kept, and one being written
     held = CLIPS["train"] * FRAMES * HEIGHT * WIDTH
     assert told.memory > 4 * 4 * numbers_of() + held
+
+
+@pytest.mark.parametrize(
+    ("most", "asked"),
+    [
+        (2, {"validate_every": 20}),  # the best, and the last
+        (3, {"validate_every": 20, "save_every": 7}),  # and the one before
+        (4, {"validate_every": 3}),  # and one that is written while these are there
+        (4, {"validate_every": 20, "keep_every": 7}),  # the best, the last, the one before, and one that stays
+    ],
+)
+def test_few_saves_leave_few_checkpoints(data, slow, most, asked):
+    told = foresee(data, tiny_model(), tiny_training(updates=9, **asked), device="cpu")
+    assert told.disk == most * 3 * 4 * numbers_of()
+
+
+def test_a_disk_without_room_for_the_checkpoints_is_an_error_at_once(data, tmp_path, monkeypatch):
+    training, free = tiny_training(updates=9, validate_every=20), 2 * 3 * 4 * numbers_of()
+    out = tmp_path / "new" / "run"
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free - 1))
+    message = (
+        r"^--out must be on a disk with \d+ kB free, for checkpoints, "
+        rf"got \d+ kB at {re.escape(str(tmp_path))}; free some space, or choose another --out$"
+    )
+    with pytest.raises(OSError, match=message):
+        train(data, tiny_model(), training, out=out, device="cpu")
+    assert not out.parent.exists()
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    train(data, tiny_model(), training, out=out, device="cpu")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0))
+    train(data, tiny_model(), training, out=out, device="cpu", overwrite=True)  # the old run makes room
 
 
 def test_a_look_is_at_pieces_of_a_batch_at_a_time(data, slow):
@@ -132,7 +166,7 @@ def test_every_precision_can_be_foreseen(data, precision):
     """And weights take their place on disk as they are in training."""
     told = foresee(data, tiny_model("rims"), tiny_training(precision=precision), device="cpu")
     assert told.parameters == numbers_of("rims")
-    assert told.disk == 4 * 3 * {"64-true": 8, "bf16-true": 2}.get(precision, 4) * numbers_of("rims")
+    assert told.disk == 3 * 3 * {"64-true": 8, "bf16-true": 2}.get(precision, 4) * numbers_of("rims")
 
 
 @pytest.mark.parametrize("core", [core for core in CORES if "dropout" in CORES[core][0].model_fields])

@@ -1,7 +1,6 @@
 """Forecasts the time and the disk that making a data set takes, from a few of its clips, before it begins."""
 
 import errno
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from videopred import check
+from videopred import check, check_path
 from videopred.amounts import counted, duration, size
 from videopred.datasets.making import LocalMaker, make_file
 from videopred.datasets.plan import Target
@@ -80,13 +79,7 @@ def _lacking(total: int, targets: Sequence[Target]) -> str:
     clips = [target.clips for target in targets]
     there = sum(path.stat().st_size for target in targets for path in PieceFolder(target).path.glob("*.piece"))
     needed = total * (1 + max(clips) / sum(clips)) - there
-    folder = next(folder for folder in targets[0].path.absolute().parents if folder.is_dir())
-    free = shutil.disk_usage(folder).free
-    if free >= needed:
-        return ""
-    must = f"be on a disk with {size(needed)} free, for files and the pieces that they are made of"
-    fix = "free some space, or choose another --out"
-    return check.complaint("--out", must, f"{size(free)} at {folder}", fix)
+    return check_path.lacking_room("--out", targets[0].path, needed, "files and the pieces that they are made of")
 
 
 def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[_Cost, _Cost]:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from videopred import check
+from videopred import check, check_path
 from videopred.amounts import counted, duration, size
 from videopred.checkpoint import RunConfig
 from videopred.systems import total_memory_bytes
@@ -26,7 +27,10 @@ _TIMED, _ENOUGH = 3, 5.0
 """Updates that are timed after one that is not, and seconds after which no further one is."""
 
 _LAST_AND_BEST = 3
-"""Checkpoints that every run has: the last two and the best."""
+"""Checkpoints that a run has from its third save on: the last two and the best."""
+
+_KINDS = {"64-true": torch.float64, "bf16-true": torch.bfloat16}
+"""Precision -> what the weights have in training, if that is not float32."""
 
 
 class Forecast(NamedTuple):
@@ -82,8 +86,6 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     looks = -(-training.updates // training.validate_every)
     # Each clip to learn from is seen once in an epoch, if only in one window.
     epoch = None if clips.endless else max(1, clips.to_learn // training.batch_size) * update
-    every_n = training.updates // training.keep_every if training.keep_every else 0
-    checkpoints = _LAST_AND_BEST + every_n + 1  # one more while it is written
     return Forecast(
         device=str(device),
         parameters=sum(weight.numel() for weight in learner.parameters()),
@@ -93,7 +95,7 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         seconds_per_epoch=epoch,
         updates=training.updates,
         seconds=training.updates * update + looks * look,
-        disk=checkpoints * 3 * trial.bytes_of_weights,  # each with Adam's two numbers a weight
+        disk=_bytes_of_checkpoints(learner),
     )
 
 
@@ -117,6 +119,30 @@ def check_memory(learner: Learner, clips: TrainingClips, device: torch.device) -
     must = f"leave an update room in the {size(there)} of memory of this machine"
     got, fix = f"{config.training.batch_size}, with which it takes {size(takes)}", "lower it, or raise --accumulate"
     check.require(takes <= 2 * there, "--batch-size", must, got, fix)
+
+
+def check_room(learner: Learner, folder: Path) -> None:
+    """Refuse a new run for whose checkpoints the disk has no room; one that replaces another gets that one's room.
+
+    Raises:
+        OSError: they would not fit.
+    """
+    if not folder.exists():
+        lacking = check_path.lacking_room("--out", folder, _bytes_of_checkpoints(learner), "checkpoints")
+        if lacking:
+            raise OSError(lacking)
+
+
+def _bytes_of_checkpoints(learner: Learner) -> int:
+    """What the checkpoints of a run take that are kept, and one more while it is written."""
+    training = learner.config.training
+    intervals = (training.validate_every, training.save_every, training.keep_every)
+    saves = {training.updates}.union(*(range(every, training.updates, every) for every in intervals if every))
+    every_n = training.updates // training.keep_every if training.keep_every else 0
+    checkpoints = min(len(saves), _LAST_AND_BEST) + 1 + every_n
+    bytes_of_weight = _KINDS.get(training.precision, torch.float32).itemsize
+    weights = sum(weight.numel() for weight in learner.parameters())
+    return checkpoints * 3 * bytes_of_weight * weights  # each with Adam's two numbers a weight
 
 
 def _bytes_expected(trial: "_Trial", clips: TrainingClips, share: int, few: int) -> float:
@@ -149,9 +175,8 @@ class _Trial:
         self.training, self.device = learner.config.training, device
         self.before = torch.cuda.memory_allocated(device) if device.type == "cuda" else 0
         self.copy = deepcopy(learner).to(device).train()
-        kinds = {"64-true": torch.float64, "bf16-true": torch.bfloat16}
-        if self.training.precision in kinds:
-            self.copy.to(kinds[self.training.precision])
+        if self.training.precision in _KINDS:
+            self.copy.to(_KINDS[self.training.precision])
         self.adam = self.copy.configure_optimizers()
 
     @property

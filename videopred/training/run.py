@@ -23,7 +23,7 @@ from videopred.training.engine import check_compute
 from videopred.training.first_weights import as_it_learns, first_predictor
 from videopred.training.float32_products import fast_products
 from videopred.training.folder import RunFolder
-from videopred.training.forecast import Forecast, check_memory, forecast
+from videopred.training.forecast import Forecast, check_memory, check_room, forecast
 from videopred.training.learner import Learner
 from videopred.training.own_loss import try_out
 from videopred.training.places import usual_folder
@@ -119,6 +119,7 @@ def train(
     folder.mend()  # it may be the run that gives its weights
     learner, clips = _prepare(data, how, init_from, experiment, folder)
     check_memory(learner, clips, how.device)
+    check_room(learner, folder.path)
     stop_if_lost()
     folder.begin(learner.config, device_name(how.device), overwrite)
     limit = limit or TimeLimit(how.compute.time_limit)
