@@ -129,6 +129,33 @@ def test_a_trace_that_is_no_tensor_is_told(train, place):
     assert not (place / "models").exists()
 
 
+@pytest.mark.parametrize(
+    ("traced", "told"),
+    [
+        ("{'active': state[:, None]}", "trace active as (B, K) with K = 1, got (2, 1, 3); see docs/cores.md"),
+        ("{'active': state}", "trace active as (B, K) with K = 1, got (2, 3)"),
+        (
+            "{'comm_attention': state[:, None, None]}",
+            "trace comm_attention as (B, heads, K, K) with K = 1, got (2, 1, 1, 3)",
+        ),
+        ("{'layer0.active': state[:, None]}", "trace layer0.active as (B, K), got (2, 1, 3)"),
+    ],
+)
+def test_a_trace_that_pictures_would_misread_is_told(traced, told, train, place):
+    status, said = train(stepped=f"return state[:, None], state, {traced}")
+    whole = f"videopred: core mine:Mine must {told}"
+    assert (status, said[: len(whole)]) == (2, whole)
+    assert not (place / "models").exists()
+
+
+@pytest.mark.parametrize(
+    "traced", ["{'layer0.active': state, 'gate': state}", "{'input_attention': state[:, None, None]}"]
+)
+def test_a_trace_that_fits_trains(traced, train):
+    """A layer has modules of its own, the slots are as many as they are, and other names may be anything."""
+    assert train(stepped=f"return state[:, None], state, {traced}")[0] == 0
+
+
 MASK = "self.register_buffer('causal', torch.full((4, 4), -torch.inf).triu(1){})"
 
 

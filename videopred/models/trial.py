@@ -14,6 +14,7 @@ from videopred import check
 from videopred.models import build, build_codec, reads
 from videopred.models.arguments import check_painted
 from videopred.models.codec_settings import OwnCodecConfig
+from videopred.models.core import READ_TRACES, Trace
 from videopred.models.own import in_evaluation
 from videopred.models.own_settings import OwnPart
 from videopred.models.precision import not_finite
@@ -50,11 +51,12 @@ def try_out(predictor: Predictor) -> None:
         with torch.no_grad():
             if isinstance(config.codec, OwnCodecConfig):
                 _try_codec(config.codec, config, core, film_shape)
-            outputs = predictor.observe(film, trace=True).output
+            outputs, _, traced = predictor.observe(film, trace=True)
             _check_precision(f"core {type(core).__name__}", "an output", outputs, film)
             predictor.paint(outputs)
             _try_weights(predictor, film)
             if isinstance(config.core, OwnPart):
+                _try_trace(f"core {config.core.source}", core, traced)
                 _try_core(f"core {config.core.source}", predictor)
         if painter is not None:
             _try_decoder(f"{painter.part()} {painter.source}", predictor.decoder, core, film_shape)
@@ -88,6 +90,21 @@ def _try_weights(predictor: Predictor, film: Tensor) -> None:
     must, got = "give the same once its saved weights are loaded", "another result, as of weights that are not saved"
     fix = "keep layers in nn.ModuleList or as attributes, and tensors as parameters or buffers"
     check.require(_is_close(ours, theirs), argument, must, got, fix)
+
+
+def _try_trace(argument: str, core: Any, trace: Trace) -> None:
+    """Look at the axes of what pictures and metrics read of a trace (B, T, …), and at K of what is in no layer."""
+    for name, values in trace.items():
+        axes = READ_TRACES.get(name.rpartition(".")[2], "").split()
+        if not axes:
+            continue
+        sizes, is_whole = values.shape[2:], "." not in name
+        fits = len(sizes) == len(axes) and all(
+            size == core.rows for axis, size in zip(axes, sizes, strict=True) if axis == "K" and is_whole
+        )
+        rows = f" with K = {core.rows}" if "K" in axes and is_whole else ""
+        must, fix = f"trace {name} as ({', '.join(['B', *axes])}){rows}", "see docs/cores.md, or choose another name"
+        check.require(fits, argument, must, (len(values), *sizes), fix)
 
 
 def _try_core(argument: str, predictor: Predictor) -> None:
