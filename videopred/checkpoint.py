@@ -203,7 +203,7 @@ def say_code_changed(model: PredictorConfig, run: Path) -> None:
     sources = [part.source for part in model.own_parts]
     if sources:
         with suppress(check.FaultyFileError, OSError):  # a damaged record, or a closed one, tells nothing of the past
-            say_changed_code(sources, read_header(run)[1] if run.is_file() else read_record(run), run)
+            say_changed_code(sources, read_header(run)[1] if run.is_file() else read_record(run), f"{run} learned")
 
 
 def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path | str) -> None:

@@ -1,4 +1,4 @@
-"""Marks of the files that a user's own code is in, by which a model says that it has changed since the model learned.
+"""Marks of the files that a user's own code is in, by which models and scores say that it has changed since.
 
 Light. Only what is imported already is looked at, and not what a program or notebook itself defines.
 """
@@ -19,19 +19,19 @@ what is imported."""
 
 
 def code_record(addresses: Iterable[str]) -> dict[str, Any]:
-    """What the record of a run tells of code at addresses, `module:name`; nothing if there is none."""
+    """What the record of a run, or of scores, tells of code at addresses, `module:name`; nothing if there is none."""
     marks = _marks(addresses)
     return {"code": marks} if marks else {}
 
 
-def say_changed_code(addresses: Iterable[str], record: Mapping[str, Any], run: Path) -> None:
-    """Say on stderr which files differ from those that the record of a run tells of."""
-    learned_by, changed = record.get("code", {}), defaultdict(list)
+def say_changed_code(addresses: Iterable[str], record: Mapping[str, Any], made: str) -> None:
+    """Say on stderr which files differ from those that a record tells of; `made` is what was done then."""
+    before, changed = record.get("code", {}), defaultdict(list)
     for address, mark in _marks(addresses).items():
-        if learned_by.get(address, mark) != mark:
+        if before.get(address, mark) != mark:
             changed[_found(address)[1]].append(address)
     for file, there in changed.items():
-        told = f"{file}, with {' and '.join(there)}, has changed since {run} learned; results may be others"
+        told = f"{file}, with {' and '.join(there)}, has changed since {made}; results may be others"
         print(f"videopred: {printable(told)}", file=sys.stderr)
 
 

@@ -1,5 +1,6 @@
 """Metrics from elsewhere: named by MODULE:CLASS, refused where they are none, kept with their scores."""
 
+import json
 import pickle
 import re
 import sys
@@ -73,6 +74,20 @@ def test_scores_of_a_metric_that_now_is_better_the_other_way_are_not_read(place,
     monkeypatch.setattr(sys.modules["mine"].Power, "higher_is_better", True)
     with pytest.raises(ValueError, match="mine:Power of which lower is better; here higher is"):
         load_scores(place / "kept")
+
+
+def test_scores_tell_that_the_code_of_a_metric_has_changed(place, capsys):
+    judged(place, "mae", "mine:Power").save(place / "kept")
+    load_scores(place / "kept")
+    assert not capsys.readouterr().err
+    (place / "mine.py").write_text(SOURCE.replace(".abs().pow(", ".pow("))
+    sys.modules.pop("mine")
+    load_scores(place / "kept")
+    told = f"{place / 'mine.py'}, with mine:Power, has changed since {place / 'kept'} was scored; results may be others"
+    assert capsys.readouterr().err == f"videopred: {told}\n"
+    (place / "balls.h5").unlink()
+    judged(place, "mae").save(place / "ours")
+    assert "code" not in json.loads((place / "ours" / "scores.json").read_text())
 
 
 def test_two_metrics_that_tables_would_show_as_one_are_refused(place, monkeypatch):

@@ -15,6 +15,7 @@ from videopred.eval.metric import Quantity
 from videopred.eval.scores import MEASURED, SCENES, Scores
 from videopred.eval.settings import Protocol
 from videopred.files import whole_npz
+from videopred.own_code import say_changed_code
 
 _FIX, _AGAIN = "make them with `videopred evaluate`", "make them again with `videopred evaluate --overwrite`"
 """What to do about scores that are not there, and about damaged ones."""
@@ -50,6 +51,7 @@ def _read(folder: Path) -> Scores:
     kept = json.loads((folder / SCORES).read_text(encoding="utf-8"))
     # As when they were saved, columns by the same metric share one object: tables tell of each metric once.
     by_name = {said["metric"]: _metric(said) for said in kept["metrics"].values()}
+    say_changed_code(by_name, kept, f"{folder} was scored")
     metrics = {column: by_name[said["metric"]] for column, said in kept["metrics"].items()}
     for column, metric in metrics.items():
         if (said := kept["metrics"][column]["convention"]) != metric.convention:

@@ -6,6 +6,7 @@ import numpy as np
 
 from videopred.eval.intervals import OVER_CLIPS, Interval
 from videopred.eval.text import csv_text, without_nan
+from videopred.own_code import code_record
 
 if TYPE_CHECKING:
     from videopred.eval.scores import Scores
@@ -35,6 +36,7 @@ def score_dict(scores: "Scores") -> dict[str, Any]:
             }
             for column, metric in scores.metrics.items()
         },
+        **code_record({metric.name for metric in scores.metrics.values()}),
         "interval": f"95 % over {scores.unit}s ({OVER_CLIPS}); of over_seeds, 95 % over runs (Student's t)",
         "best_of": {
             row: {name: {str(count): value for count, value in of.items()} for name, of in of_row.items()}

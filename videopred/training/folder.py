@@ -177,7 +177,7 @@ class RunFolder:
         here = {name: start[name] for name in ("host", "process", "home", "job") if name in start}
         code = code_record(config.own_code)
         if done:
-            say_changed_code(config.own_code, record, self.path)
+            say_changed_code(config.own_code, record, f"{self.path} learned")
         record = code | record if done else record | code  # that of the first updates stays
         self._write(record | {"state": "running", "device": device, "resumed": starts, "saved": done} | here)
 
