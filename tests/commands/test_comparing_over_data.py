@@ -68,11 +68,32 @@ def test_a_misspelt_folder_is_answered_with_what_lies_beside_it_and_a_word_with_
 
 def test_a_row_whose_name_holds_a_sign_can_be_named(judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
-    for name in ("a=1", "a=1=2"):
-        shutil.copytree("eval/gru/balls1", tmp_path / name)
+    for core, name in (("gru", "a=1"), ("rims", "a=1=2")):
+        shutil.copytree(f"eval/{core}/balls2", tmp_path / name)
     capfd.readouterr()
     assert run(f"compare {tmp_path}/a=1 {tmp_path}/a=1=2 --names a=1=Small a=1=2=x=2 --out {tmp_path}/out") == 0
     assert [line.split()[0] for line in capfd.readouterr().out.splitlines()[3:5]] == ["Small", "x=2"]
+
+
+def test_clips_under_two_names_are_compared_once(place, judged, tmp_path, monkeypatch, capfd):
+    """A copy of the data on another machine may have another name; there is no difference to itself to tell of."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("balls2", "zwei"):
+        shutil.copyfile(judged / "datasets" / "balls2.h5", f"{name}.h5")
+        for core in ("gru", "rims"):
+            assert run(f"evaluate {place / core} {name}.h5 {ASKED}") == 0
+    joint = f"evaluate {place / 'rims'} {place / 'gru'} balls2.h5 {ASKED} --out both"
+    assert run(joint) == 0
+    capfd.readouterr()
+    assert run(f"compare {place / 'gru'} {place / 'rims'}") == 0
+    out, err = capfd.readouterr()
+    assert [line.split()[0] for line in out.splitlines()[3:5]] == ["gru", "rims"]
+    told = "is left out: its scores are those of the same runs on the same clips in another folder"
+    assert err == "".join(f"videopred: eval/{core}/zwei {told}\n" for core in ("gru", "rims"))
+    assert run(f"compare eval/gru/balls2 both --out {tmp_path}/with-another") == 0
+    out, err = capfd.readouterr()
+    assert [line.split()[0] for line in out.splitlines()[3:6]] == ["gru", "rims", "blank"]
+    assert err == ""
 
 
 def test_data_are_chosen_by_name_and_a_single_one_is_compared_as_ever(place, judged, tmp_path, monkeypatch, capfd):

@@ -14,7 +14,7 @@ import torch
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.comparison_over_data import compare_over_data
-from videopred.eval.comparison_rows import relative_error
+from videopred.eval.comparison_rows import relative_error, repeated
 from videopred.eval.data_names import names_of, table_names
 from videopred.eval.intervals import over_clips
 from videopred.eval.scores import Scores
@@ -139,6 +139,26 @@ def test_models_of_one_name_in_several_tables_are_all_there():
     beside = replace(scored(0), measurements={"seed-1": model, "seed-2": model}, models=("seed-1", "seed-2"))
     rows = list(compare({"gru": pair(0, 1), "rims": beside}).rows)
     assert rows == ["seed-0", "gru/seed-1", "rims/seed-1", "seed-2"], "a name that stands alone stays as it is"
+
+
+def test_the_same_runs_with_the_same_scores_are_one_row():
+    """As of a run that was scored by itself, and together with another."""
+    first, other = scored(0, stamps={"model": "at ten"}), scored(1).measurements["model"]
+    ours = first.measurements["model"]
+
+    def beside(stamp: str, measured=ours) -> Scores:
+        rows = {"gru": measured, "rims": other, "blank": first.measurements["blank"]}
+        return replace(first, measurements=rows, models=("gru", "rims"), stamps={"gru": stamp, "rims": "at one"})
+
+    assert list(compare({"gru": first, "both": beside("at ten")}).rows) == ["gru", "rims", "blank"]
+    for unlike in (beside("at two"), beside("at ten", other)):
+        assert list(compare({"gru": first, "both": unlike}).rows) == ["gru", "both/gru", "rims", "blank"]
+    unknown = scored(0)
+    assert list(compare({"gru": unknown, "again": unknown}).rows) == ["gru", "again", "blank"]
+    tables = {Path("a"): first, Path("b"): beside("at ten"), Path("c"): first, Path("d"): unknown, Path("e"): unknown}
+    tables[Path("f")] = replace(first, fingerprint="of others")
+    assert repeated(tables) == [Path("c")]
+    assert repeated({Path("b"): beside("at ten"), Path("a"): first}) == [Path("a")]
 
 
 @pytest.mark.parametrize(
@@ -292,6 +312,21 @@ def test_tables_hold_every_row_and_span():
     ends = ("difference", "difference low", "difference high")  # low and high alone are ends of a value's interval
     assert [float(lines[2][end]) for end in ends] == [found.difference, found.low, found.high]
     assert compared.to_dict()["rows"]["rims"]["mse"]["1"]["low"] == found.low
+
+
+def test_notes_of_the_tables_are_told_and_of_which_model_they_are():
+    """A model that stands alone in its table is called `model` there."""
+    half, part = "model is not finished: 2 of 3 updates", "model learned from clips of this part"
+    first = scored(0.2, notes=(half, part))
+    others = {"rims": scored(0.3, notes=(part,)), "rival": scored(0.4, notes=("films are of models/gru", part))}
+    compared = compare({"gru": first} | others, names={"gru": "GRU"})
+    told = ["GRU is not finished: 2 of 3 updates", part, "rival: films are of models/gru"]
+    assert compared.notes == told
+    assert compared.table().splitlines()[-3:] == told
+    assert compared.to_dict()["notes"] == told
+    twice = compare_over_data({"a": {"gru": first, **others}, "b": {"gru": scored(0.2)}}, names={"gru": "GRU"})
+    assert twice.table().splitlines()[-3:] == [f"on a, {note}" for note in told]
+    assert {name: of["notes"] for name, of in twice.to_dict()["data"].items()} == {"a": told, "b": []}
 
 
 def test_a_bar_in_a_name_begins_no_cell_of_a_document():

@@ -239,7 +239,7 @@ def test_files_have_every_number():
         "deviation over seeds": "",
     }  # fmt: skip
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert told["data"]["hard"] == {"file": "datasets/hard.h5", "fingerprint": "of-hard", "clips": 7}
+    assert told["data"]["hard"] == {"file": "datasets/hard.h5", "fingerprint": "of-hard", "clips": 7, "notes": []}
     cell = told["rows"]["gru"]["hard"]["mse"]["2"]
     assert cell["mean"] == {"value": 4, "low": 4, "high": 4}
     assert cell["deviation"] is None

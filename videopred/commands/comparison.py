@@ -1,5 +1,6 @@
 """The command that holds the scores of models against each other."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from videopred.commands.naming import read_names
 from videopred.commands.opening import each_run
 from videopred.commands.options import Json, Means, Overwrite, out_flag
 from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in, stamps_in
+from videopred.printable import printable
 from videopred.run_files import looks_like_run, run_name
 from videopred.spelling import nearest, nearest_path, nearest_run
 from videopred.systems import shell_quoted
@@ -85,16 +87,20 @@ def _compare(
     """
     from videopred.eval.comparison import compare
     from videopred.eval.comparison_over_data import compare_over_data
-    from videopred.eval.comparison_rows import model_rows
+    from videopred.eval.comparison_rows import model_rows, repeated
     from videopred.eval.data_names import by_data, table_names
     from videopred.eval.saved_scores import load_scores
 
     tables = {folder: load_scores(folder) for folder in folders}
+    for folder in repeated(tables):
+        del tables[folder]
+        told = f"{folder} is left out: its scores are those of the same runs on the same clips in another folder"
+        print(f"videopred: {printable(told)}", file=sys.stderr)
     if means:
         for folder, table in tables.items():
             tables[folder] = replace(table, protocol=table.protocol.model_copy(update={"means": means}))
     names = table_names(tables)
-    data = by_data([(names[folder], tables[folder]) for folder in folders])
+    data = by_data([(names[folder], tables[folder]) for folder in folders if folder in tables])
     called = read_names(words, "ROW", {row for of_data in data.values() for row in model_rows(of_data)})
     if len(data) == 1:
         return compare(next(iter(data.values())), relative_to, called)

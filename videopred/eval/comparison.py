@@ -134,6 +134,19 @@ class Comparison:
             if len(row.runs) > 1
         ]
 
+    @property
+    def notes(self) -> list[str]:
+        """What else a reader should know of the tables; see `Scores.notes`. Of all, unless it says of which."""
+        told = []
+        for name, table in self.scores.items():
+            rows = [row for row, made in self.rows.items() if made.is_model and made.scores is table]
+            of = rows[0] if len(rows) == 1 else name
+            alone = f"{table.models[0]} " if len(table.models) == 1 else "\n"
+            for note in table.notes:
+                apart = f"{of} {note.removeprefix(alone)}" if note.startswith(alone) else f"{of}: {note}"
+                told.append(note if all(note in other.notes for other in self.scores.values()) else apart)
+        return list(dict.fromkeys(told))
+
     def table(self) -> str:
         """Plain text for a terminal: values, differences with intervals, and ratios."""
         blocks = (aligned(*self._block(column)) for column in self.first.metrics)
@@ -178,6 +191,7 @@ class Comparison:
             "file": self.first.file,
             "fingerprint": self.first.fingerprint,
             "protocol": self.first.protocol.model_dump(mode="json"),
+            "notes": self.notes,
             "rows": rows,
         }
 
@@ -223,7 +237,7 @@ class Comparison:
             told = f"interval of the difference: 95 % over {chances}; ! where it excludes 0, "
             told += "not corrected for several comparisons"
         relative = "relative error: distance from the best value, divided by that of the row in the title"
-        return [*lines, told, relative, *self.remarks]
+        return [*lines, told, relative, *self.remarks, *self.notes]
 
 
 def compare(

@@ -140,8 +140,13 @@ class DataComparison:
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows; null where nothing can be said."""
         files = {
-            name: {"file": table.file, "fingerprint": table.fingerprint, "clips": table.clips}
-            for name, table in self._first_tables.items()
+            name: {
+                "file": of.first.file,
+                "fingerprint": of.first.fingerprint,
+                "clips": of.first.clips,
+                "notes": of.notes,
+            }
+            for name, of in self.data.items()
         }
         rows = {row: {name: self._told(row, name) for name in self._data_of(row)} for row in self.rows}
         protocol = self.first.protocol.model_dump(mode="json", exclude={"clips"})

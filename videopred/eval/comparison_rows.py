@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,16 @@ class ComparedRow(NamedTuple):
     scores: Scores
     runs: tuple[str, ...]
     """Rows of the table: one, or those of runs that differ only in their seed."""
+
+    @property
+    def mark(self) -> str | None:
+        """What runs these are, and what was measured of them, in short; None where nothing says what runs."""
+        stamps, measured = [self.scores.stamps.get(run, "") for run in self.runs], sha256()
+        for run in self.runs:
+            for column, arrays in self.scores.measurements[run].items():
+                for name, values in arrays.items():
+                    measured.update(f"{column}/{name}".encode() + values.tobytes())
+        return f"{', '.join(stamps)}: {measured.hexdigest()}" if all(stamps) else None
 
     @property
     def is_model(self) -> bool:
@@ -123,15 +134,28 @@ def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = N
     return {called[name]: row for name, row in rows.items()}
 
 
+def repeated(tables: Mapping[Path, Scores]) -> list[Path]:
+    """Tables all of whose models are in tables before them: the same runs with the same scores on the same clips, as of
+    a data file under two names."""
+    seen, found = set(), []
+    for folder, table in tables.items():
+        marks = {(table.fingerprint, row.mark) for row in _models(table).values()}
+        if marks <= seen:
+            found.append(folder)
+        seen |= {(clips, mark) for clips, mark in marks if mark}
+    return found
+
+
 def _named_by_tables(scores: Mapping[str, Scores]) -> dict[str, ComparedRow]:
-    """The models of several tables by the names that the tables give them."""
-    tables = {name: _models(of) for name, of in scores.items()}
+    """The models of several tables by the names that the tables give them, each with the same runs and scores once."""
+    tables, seen = {name: _models(of) for name, of in scores.items()}, set()
     for name, rows in tables.items():
-        if len(rows) == 1:
-            tables[name] = dict(zip([name], rows.values(), strict=True))
+        named = dict(zip([name], rows.values(), strict=True)) if len(rows) == 1 else rows
+        tables[name] = {row: made for row, made in named.items() if made.mark not in seen}
+        seen |= {row.mark for row in rows.values()} - {None}
     often = Counter(row for rows in tables.values() for row in rows)
     return {
-        f"{name}/{row}" if len(rows) > 1 and often[row] > 1 else row: made
+        f"{name}/{row}" if row != name and often[row] > 1 else row: made
         for name, rows in tables.items()
         for row, made in rows.items()
     }

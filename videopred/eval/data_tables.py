@@ -93,7 +93,7 @@ def _legend(comparison: "DataComparison") -> list[str]:
     if comparison.relative_to is not None:
         told = f"distance from the best value, divided by that of {comparison.relative_to} on the same clips"
         lines.append(f"relative error: {told}; ! where the interval excludes 1, not corrected for several comparisons")
-    return [*lines, *(f"on {name}, {remark}" for name, of in data.items() for remark in of.remarks)]
+    return [*lines, *(f"on {name}, {said}" for name, of in data.items() for said in (*of.remarks, *of.notes))]
 
 
 def _seeds(comparison: "DataComparison", row: str) -> str:
