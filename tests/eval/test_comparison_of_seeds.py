@@ -129,6 +129,9 @@ def test_tables_say_what_a_row_is_the_mean_of():
     lines = {line["row"]: line for line in csv.DictReader(io.StringIO(compared.to_csv()))}
     assert [lines[row]["seeds"] for row in lines] == ["3", "3", "1"]
     assert (lines["gru"]["deviation over seeds"], lines["blank"]["deviation over seeds"]) == ("2.0", "")
+    for row, made in compared.rows.items():
+        value, low, high = made.mean("mse")
+        assert [float(lines[row][name]) for name in ("value", "low", "high")] == [value, low, high]
     assert compared.to_dict()["rows"]["blank"]["mse"]["2"]["deviation"] is None
     alone = compare({"rims": constant(1), "gru": constant(2)}).table()
     assert "seed" not in alone

@@ -36,6 +36,10 @@ class Difference(NamedTuple):
     """How many runs the row is the mean of."""
     deviation: float
     """Standard deviation of `value` over these seeds; NaN of a single run."""
+    value_low: float
+    value_high: float
+    """The 95 % interval of `value`: over clips, or scenes, and over seeds where the row has several; NaN for a single
+    clip or scene."""
 
     @property
     def told_apart(self) -> bool:
@@ -104,9 +108,9 @@ class Comparison:
         ours, theirs = self.rows[row], self.rows[self.relative_to]
         means, others = ours.means(column, steps), theirs.means(column, steps)
         value, other = float(means.mean()), float(others.mean())
-        seeds, deviation = len(means), ours.deviation(column, steps)
+        own = (len(means), ours.deviation(column, steps), *ours.mean(column, steps)[1:])
         if not ours.of_like_steps(theirs, column, steps):
-            return Difference(value, nan, nan, nan, nan, seeds, deviation)
+            return Difference(value, nan, nan, nan, nan, *own)
         low = high = nan
         drawn, others_drawn = ours.drawn(column, steps), theirs.drawn(column, steps)
         if drawn is not None and others_drawn is not None:
@@ -115,7 +119,7 @@ class Comparison:
             clips = min(ours.clips(column, steps), theirs.clips(column, steps))
             low, high = map(float, over_clips(drawn - others_drawn, clips, *sides))
         ratio = relative_error(value, other, ours.scores.metrics[column].best)
-        return Difference(value, value - other, low, high, ratio, seeds, deviation)
+        return Difference(value, value - other, low, high, ratio, *own)
 
     @property
     def remarks(self) -> list[str]:
@@ -164,7 +168,7 @@ class Comparison:
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""
         heads = ["row", "relative to", "metric", "steps", "value", "difference", "difference low", "difference high"]
-        heads += ["relative error", "seeds", "deviation over seeds"]
+        heads += ["relative error", "seeds", "deviation over seeds", "low", "high"]
         lines = [
             [row, self.relative_to, column, steps, *self.difference(row, column, steps)]
             for row in self.rows
