@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -94,6 +95,19 @@ def test_clips_under_two_names_are_compared_once(place, judged, tmp_path, monkey
     out, err = capfd.readouterr()
     assert [line.split()[0] for line in out.splitlines()[3:6]] == ["gru", "rims", "blank"]
     assert err == ""
+
+
+def test_a_run_that_lacks_scores_is_to_be_scored_as_the_others_were(place, judged, tmp_path, monkeypatch, capfd):
+    shutil.copytree(judged / "eval", tmp_path / "eval")
+    shutil.copytree(judged / "datasets", tmp_path / "datasets")
+    monkeypatch.chdir(tmp_path)
+    compare = f"compare {place / 'gru'} {place / 'rims'} --data balls1"
+    assert run(compare) == 2
+    err = capfd.readouterr().err
+    words = re.search(r"must have scores of balls1, got .*; score it with `videopred (.*?)`", err)[1]
+    assert words == f"evaluate {place / 'rims'} datasets/balls1.h5 --context 4 --horizon 3 --metrics mse"
+    assert run(words) == 0
+    assert run(compare) == 0
 
 
 def test_data_are_chosen_by_name_and_a_single_one_is_compared_as_ever(place, judged, tmp_path, monkeypatch, capfd):

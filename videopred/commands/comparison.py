@@ -1,7 +1,7 @@
 """The command that holds the scores of models against each other."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from videopred import check, check_path
+from videopred.command_lines import Words, evaluate_words
 from videopred.commands import terminal
 from videopred.commands.naming import read_names
 from videopred.commands.opening import each_run
@@ -61,7 +62,7 @@ def compare(
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     files = {suffix: f"comparison{suffix}" for suffix in (".md", ".tex", ".csv", ".png", ".svg", ".pdf")}
     check_path.folder_for(out, files.values())
-    scored = list(dict.fromkeys(name for run in of_runs for name in _scored_on(run)))
+    scored = {name: _results(run) / name for run in of_runs for name in _scored_on(run)}
     folders = [folder for path in paths for folder in _scores_of(path, data, scored)]
     targets = {suffix: out / name for suffix, name in files.items()}
     for target in targets.values():
@@ -111,13 +112,14 @@ def _holds_scores(path: Path) -> bool:
     return path.name == SCORES or (path / SCORES).is_file()
 
 
-def _scores_of(path: Path, data: Sequence[str], scored: list[str]) -> list[Path]:
+def _scores_of(path: Path, data: Sequence[str], scored: Mapping[str, Path]) -> list[Path]:
     """The folders of scores that a path means: itself, or where `evaluate` puts those of a run.
 
     Args:
         path: a folder of scores, a run or a folder of seeds.
         data: names of those data of which a run's scores are meant; all when empty.
-        scored: names of those on which any of the runs was scored; to ask for others is refused.
+        scored: names of those on which any of the runs was scored, each with the scores of one that was; to ask for
+            others is refused.
     """
     if _holds_scores(path):
         return [path.parent if path.name == SCORES else path]
@@ -127,7 +129,8 @@ def _scores_of(path: Path, data: Sequence[str], scored: list[str]) -> list[Path]
     missing = nowhere or [name for name in data if name not in there]
     named = [_results(path) / name for name in data or there if name in there]
     if nowhere or not named:
-        raise _not_scored(path, there, missing, scored if nowhere else there)
+        like = scored.get(missing[0]) if missing else next(iter(scored.values()), None)
+        raise _not_scored(path, there, missing, list(scored) if nowhere else there, like)
     return named
 
 
@@ -144,7 +147,9 @@ def _not_scores(path: Path) -> FileNotFoundError:
     return FileNotFoundError(check.complaint("SCORES", must, f"{path} (no {SCORES} there)", fix))
 
 
-def _not_scored(run: Path, there: Sequence[str], missing: Sequence[str], offered: list[str]) -> ValueError:
+def _not_scored(
+    run: Path, there: Sequence[str], missing: Sequence[str], offered: list[str], like: Path | None
+) -> ValueError:
     """The complaint of a run that lacks scores.
 
     Args:
@@ -152,6 +157,7 @@ def _not_scored(run: Path, there: Sequence[str], missing: Sequence[str], offered
         there: names of the data on which it was scored.
         missing: of those that are asked for, on which it was not; nothing when all would do.
         offered: names of data that may be meant instead.
+        like: scores of another run on the data that are meant.
     """
     from videopred.runs import run_stamp
 
@@ -160,15 +166,24 @@ def _not_scored(run: Path, there: Sequence[str], missing: Sequence[str], offered
     files = [file for file in several if len(file.rows_of(named)) == len(named)]
     among = [file.path.parent for file in files if not missing or file.data in missing]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
-    fix = f"score it with `{typed_command(('evaluate', str(run), 'DATA'))}`, or name {folder}"
+    words = _as_asked(run, like) if like else ("evaluate", str(run), "DATA")
+    fix = f"score it with `{typed_command(words)}`, or name {folder}"
     if not missing and not there and scores_in(_results(run)):
-        again = typed_command(("evaluate", str(run), "DATA", "--overwrite"))
+        again = typed_command((*words, "--overwrite"))
         fix = f"score it with `{again}`, as what is in {_results(run)} is of an earlier state of it, or of another run"
     near = nearest(missing[0], offered) if missing else None
     fix = f"did you mean --data {shell_quoted([near])}?" if near else fix
     got = f"{run}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {_results(run)}"
     must = f"have scores of {', '.join(missing)}" if missing else "have scores"
     return ValueError(check.complaint("SCORES", must, got, fix))
+
+
+def _as_asked(run: Path, like: Path) -> Words:
+    """The command that scores a run as another was scored."""
+    from videopred.eval.saved_scores import load_scores
+
+    scores = load_scores(like)
+    return evaluate_words(str(run), scores.file, scores.protocol, scores.clips_in_part, scores.reference)
 
 
 def _scored_on(run: Path) -> list[str]:
