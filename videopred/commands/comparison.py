@@ -130,7 +130,7 @@ def _scores_of(path: Path, data: Sequence[str], scored: Mapping[str, Path]) -> l
     named = [_results(path) / name for name in data or there if name in there]
     if nowhere or not named:
         like = scored.get(missing[0]) if missing else next(iter(scored.values()), None)
-        raise _not_scored(path, there, missing, list(scored) if nowhere else there, like)
+        raise _not_scored(path, there, missing, list(scored) if nowhere else [], like)
     return named
 
 
@@ -156,7 +156,7 @@ def _not_scored(
         run: folder of the run, or of its seeds, or its export.
         there: names of the data on which it was scored.
         missing: of those that are asked for, on which it was not; nothing when all would do.
-        offered: names of data that may be meant instead.
+        offered: names of data that may be meant instead of one on which nothing was scored.
         like: scores of another run on the data that are meant.
     """
     from videopred.runs import run_stamp

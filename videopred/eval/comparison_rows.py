@@ -137,7 +137,8 @@ def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = N
 def repeated(tables: Mapping[Path, Scores]) -> list[Path]:
     """Tables all of whose models are in tables before them: the same runs with the same scores on the same clips, as of
     a data file under two names."""
-    seen, found = set(), []
+    seen: set[tuple[str, str | None]] = set()
+    found = []
     for folder, table in tables.items():
         marks = {(table.fingerprint, row.mark) for row in _models(table).values()}
         if marks <= seen:
@@ -148,7 +149,8 @@ def repeated(tables: Mapping[Path, Scores]) -> list[Path]:
 
 def _named_by_tables(scores: Mapping[str, Scores]) -> dict[str, ComparedRow]:
     """The models of several tables by the names that the tables give them, each with the same runs and scores once."""
-    tables, seen = {name: _models(of) for name, of in scores.items()}, set()
+    tables = {name: _models(of) for name, of in scores.items()}
+    seen: set[str | None] = set()
     for name, rows in tables.items():
         named = dict(zip([name], rows.values(), strict=True)) if len(rows) == 1 else rows
         tables[name] = {row: made for row, made in named.items() if made.mark not in seen}
