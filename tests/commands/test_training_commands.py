@@ -83,6 +83,9 @@ def test_one_of_several_seeds_is_not_trained_apart_from_the_others(place, tmp_pa
     words = f"{place / 'balls4.h5'} {LEARNING} {core_flags('gru')}"
     assert run(f"train {words} --out runs/seed-5 --overwrite") == 2
     assert "--out must be no run of several seeds, got runs/seed-5; choose another --out; to" in capfd.readouterr().err
+    assert run(f"train {words} --out runs/seed-4") == 2
+    told = "got runs/seed-4; choose another --out; `evaluate` takes several runs that differ in their seeds as one"
+    assert told in capfd.readouterr().err
     Path("runs/seed-5").mkdir()
     Path("link").symlink_to("runs/seed-5")
     assert run(f"train {words} --out link") == 2

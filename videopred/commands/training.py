@@ -248,11 +248,12 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
 def _check_no_seed(out: Path) -> None:
     """Refuse the place of one of several seeds, which are trained alike and summed up together."""
     place = out.resolve()
-    among = is_seed_folder(place.name) and place in runs_of(place.parent)
+    among = is_seed_folder(place.name) and (place.parent / SUMMARY).is_file()
     around = place.parent if out.is_symlink() else named_path(out).parent
-    again = f"delete it and give --resume {shell_quoted([str(around)])}"
-    fix = f"choose another --out; to train that seed again, {again}"
-    check.require(not among, "--out", "be no run of several seeds", out, fix)
+    more = "`evaluate` takes several runs that differ in their seeds as one model"
+    if place in runs_of(place.parent):
+        more = f"to train that seed again, delete it and give --resume {shell_quoted([str(around)])}"
+    check.require(not among, "--out", "be no run of several seeds", out, f"choose another --out; {more}")
 
 
 def _check_no_experiment(data: Path, words: dict[str, Any]) -> None:
