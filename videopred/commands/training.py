@@ -251,7 +251,7 @@ def _check_no_seed(out: Path) -> None:
     among = is_seed_folder(place.name) and (place.parent / SUMMARY).is_file()
     around = place.parent if out.is_symlink() else named_path(out).parent
     more = "`evaluate` takes several runs that differ in their seeds as one model"
-    if place in runs_of(place.parent):
+    if among and place in runs_of(place.parent):
         more = f"to train that seed again, delete it and give --resume {shell_quoted([str(around)])}"
     check.require(not among, "--out", "be no run of several seeds", out, f"choose another --out; {more}")
 
