@@ -106,6 +106,18 @@ def test_a_folder_of_runs_is_told_which_there_are(tmp_path, monkeypatch):
             check_path.run_folder(Path("m"))
 
 
+def test_a_folder_of_exports_is_told_which_there_are(tmp_path, monkeypatch):
+    """As `export` makes of several seeds: in place of their folder, one gives all of them."""
+    monkeypatch.chdir(tmp_path)
+    held = ""
+    for name in ("seed-0", "seed-1", "seed-2", "seed-3"):
+        Path(f"{name}.safetensors").touch()
+        held += f", {name}.safetensors" if name != "seed-3" else ", …"
+        told = f"which holds exports; give one of them, or all that are of one model: {held.removeprefix(', ')}$"
+        with pytest.raises(FileNotFoundError, match=rf"^RUN must be a run folder with .*, got \., {told}"):
+            check_path.run_folder(Path("."))
+
+
 def test_a_link_to_a_place_that_is_not_there_is_refused(tmp_path):
     """As to a disk that is not mounted: else the files would go elsewhere, and vanish behind it."""
     link, place = tmp_path / "link", tmp_path / "disk" / "run"

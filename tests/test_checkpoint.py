@@ -229,8 +229,15 @@ def test_a_run_that_is_not_there(tmp_path):
         load_run(tmp_path / "gone")
     write_run(tmp_path, config_of())
     (tmp_path / "checkpoints" / "best.ckpt").unlink()
+    lacking = r"^RUN must hold checkpoints/best\.ckpt or last\.ckpt, got .*"
     with pytest.raises(
-        FileNotFoundError, match=r"^RUN must hold checkpoints/best\.ckpt or last\.ckpt, got .*, or train it anew"
+        FileNotFoundError, match=f"{lacking} before the first of them; put checkpoints/ back, or train it"
+    ):
+        load_run(tmp_path)
+    export = tmp_path.with_name(f"{tmp_path.name}.safetensors")
+    export.touch()
+    with pytest.raises(
+        FileNotFoundError, match=f"{lacking}; give its export, {export}, put checkpoints/ back, or train"
     ):
         load_run(tmp_path)
 

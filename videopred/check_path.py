@@ -188,6 +188,10 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
         more = ", …" if len(runs) > 3 else ""
         fix = f"give one of them: {', '.join(runs[:3])}{more}"
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs", fix))
+    if exports := [str(one) for one in sorted(run.glob(f"*{EXPORT}"))]:
+        more = ", …" if len(exports) > 3 else ""
+        fix = f"give one of them, or all that are of one model: {', '.join(exports[:3])}{more}"
+        raise FileNotFoundError(complaint(argument, must, f"{run}, which holds exports", fix))
     if not run.exists():
         raise not_found_error(argument, must, run, fix, nearest_run(run))
     if run.suffix == ".ckpt" and (inside := run.resolve().parent).name == "checkpoints":

@@ -31,7 +31,7 @@ from videopred.models.precision import not_finite
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.own_code import say_changed_code
-from videopred.run_files import EXPORT, SETTINGS
+from videopred.run_files import EXPORT, SETTINGS, export_of
 from videopred.run_record import read_record, written_by
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.software import fix_of_version
@@ -172,8 +172,9 @@ def checkpoint_file(run: Path, name: str | None = None) -> Path:
     for usual in (BEST, LAST):
         if (folder / usual).is_file():
             return folder / usual
-    deleted = "they were deleted, or it was stopped before the first of them; put checkpoints/ back, or train it anew"
-    fix = check_path.waiting_run(run) or deleted
+    export = f"give its export, {export_of(run)}, " if export_of(run).is_file() else ""
+    gone = "they were deleted, or it was stopped before the first of them"
+    fix = check_path.waiting_run(run) or f"{gone}; {export}put checkpoints/ back, or train it anew"
     raise FileNotFoundError(check.complaint("RUN", f"hold checkpoints/{BEST} or {LAST}", run, fix))
 
 

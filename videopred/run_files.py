@@ -27,6 +27,12 @@ def run_of(out: Path, seed: int) -> Path:
     return out / f"seed-{seed}"
 
 
+def export_of(run: Path, checkpoint: str | None = None) -> Path:
+    """Where the export of a run, or of a checkpoint of that name, goes unless something else is asked for."""
+    run = named_path(run)
+    return run.with_name(f"{run.name}{'' if checkpoint is None else f'-{checkpoint}'}{EXPORT}")
+
+
 def is_seed_folder(name: str) -> bool:
     """Whether the name of a folder is that of the run from a seed, such as seed-0."""
     return re.fullmatch(r"seed-\d+", name) is not None

@@ -30,6 +30,7 @@ from videopred.judging.runs import evaluate_runs
 from videopred.rendering import ROWS
 from videopred.report.clips import choose_clips
 from videopred.report.page import write_report
+from videopred.run_files import export_of
 from videopred.training.run import train
 
 CONTEXT, HORIZON = 4, 5
@@ -166,7 +167,16 @@ def test_a_run_without_data_or_checkpoint_has_its_page(made, tmp_path):
     run = tmp_path / "models" / "gone"
     shutil.copytree(made / "models" / "gru", run)
     shutil.rmtree(run / "checkpoints")
-    page = report(tmp_path, tmp_path, "gone", data=made / "two.h5")
+    data, at_once = made / "two.h5", {"data": made / "two.h5", "overwrite": True}
+    told = "the run has no checkpoint, but an export of it may videopred report"
+    page = report(tmp_path, tmp_path, "gone", data=data)
+    assert f"{told} EXPORT.safetensors --data {data} --out OTHER.html" in page.text
+    assert "videopred evaluate" not in page.text
+    export_of(run).touch()
+    assert f"{told} {run}.safetensors --data {data} " in report(tmp_path, tmp_path, "gone", **at_once).text
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"state": "interrupted"}))
+    page = report(tmp_path, tmp_path, "gone", **at_once)
     assert f"the run has no checkpoint videopred train --resume {run}" in page.text
     settings = json.loads((run / "settings.json").read_text())
     recipe = tmp_path / "recipe.json"

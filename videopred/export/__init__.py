@@ -12,7 +12,7 @@ from torch import Tensor
 from videopred import check, check_path
 from videopred.checkpoint import BEST, RunConfig, checkpoint_file, read_checkpoint
 from videopred.files import write_all
-from videopred.run_files import EXPORT, last_name, named_path
+from videopred.run_files import export_of, last_name
 from videopred.run_record import read_record, updates_learned
 from videopred.weights import Export, export_bytes
 
@@ -53,9 +53,8 @@ def export_file(run: Path, out: Path | None, overwrite: bool, checkpoint: str | 
     """
     check_path.run_folder(run)
     check.require(run.is_dir(), "RUN", "be a run folder", f"{run}, an export", "copy the file")
-    folder = named_path(run)
-    which = "" if checkpoint is None else f"-{checkpoint_file(run, checkpoint).stem}"
-    out = check_path.export_name(out or folder.with_name(f"{folder.name}{which}{EXPORT}"))
+    which = None if checkpoint is None else checkpoint_file(run, checkpoint).stem
+    out = check_path.export_name(out or export_of(run, which))
     return check_path.absent("--out", out, overwrite)
 
 

@@ -21,7 +21,7 @@ from videopred.report.clips import Chosen, PredictedClips, Shown, address, choos
 from videopred.report.facts import data_card, data_record, first_facts, learning_charts, provenance, settings_by_part
 from videopred.report.found import FoundRun
 from videopred.report.tables import ScoreBlock, Table
-from videopred.run_files import data_name
+from videopred.run_files import EXPORT, data_name, export_of
 from videopred.systems import shell_quoted
 from videopred.typed_commands import resume_command, typed_command
 
@@ -126,7 +126,7 @@ def tell_run(
             data=data_card(describe(file), fingerprint, run),
             commands=_commands(run, _making(file), data, fingerprint),
         )
-        if scores is None:
+        if scores is None and _has_checkpoint(run.path):
             section.missing.append(_missing_scores(run, data, file, like, together))
         if not _has_checkpoint(run.path):
             return section
@@ -165,7 +165,12 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
         what = "clips: no file of its clips was found"
         found.append(Missing(what, typed_command(("report", str(run.path), "--data", "DATA", "--out", "OTHER.html"))))
     elif not _has_checkpoint(run.path):
-        found.append(Missing("clips: the run has no checkpoint", resume_command(run.path)))
+        what, command = "clips: the run has no checkpoint", resume_command(run.path)
+        if run.record.get("state") == "finished":  # and is left as it is by a resume
+            export = export_of(run.path) if export_of(run.path).is_file() else f"EXPORT{EXPORT}"
+            what += ", but an export of it may"
+            command = typed_command(("report", str(export), "--data", str(data), "--out", "OTHER.html"))
+        found.append(Missing(what, command))
     if data is None and not run.scores:
         found.append(Missing(f"scores{_ALONE if together else ''}", typed_command(("evaluate", str(run.path), "DATA"))))
     for name, judged in run.plausibility.items():
