@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -198,6 +199,19 @@ def test_the_command_of_clips_in_shards_makes_as_many(tmp_path, drawn):
     data = generate("balls4", {"train": 2, "test": 5}, recipe=RECIPE, out=tmp_path / "data", shards=3)
     command = told_of(tmp_path, data).commands["the clips shown"]
     assert command.endswith(f"--clips train=2 test=5 --shards 3 --out {tmp_path / 'data'}")
+
+
+def test_a_run_is_made_again_from_its_data_where_that_has_another_name_now(tmp_path, data, drawn):
+    made_up_run(tmp_path / "mine")
+    with open_dataset(data) as file:
+        learned = {"path": "/there/old.h5", "name": "old", "sha256": file.fingerprint()}
+    settings = json.loads((tmp_path / "mine" / "settings.json").read_text())
+    (tmp_path / "mine" / "settings.json").write_text(json.dumps(settings | {"data": learned}))
+    command = "videopred train data/old.h5 --core gru --out old"
+    (tmp_path / "mine" / "run.json").write_text(json.dumps({"command": command}))
+    assert told_of(tmp_path, data).commands["the run"] == command.replace("data/old.h5", str(data))
+    others = tiny_data(tmp_path / "others.h5", {"train": 3, "test": 4})
+    assert told_of(tmp_path, others, checkpoint=False).commands["the run"] == command
 
 
 def test_a_part_with_few_clips_is_shown_whole(tmp_path, drawn):

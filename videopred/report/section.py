@@ -126,7 +126,7 @@ def tell_run(
             data=data_card(describe(file), fingerprint, run),
             commands=_commands(run, _making(file), data, fingerprint),
         )
-        if scores is None and _has_checkpoint(run.path):
+        if scores is None and not _is_gone(run):
             section.missing.append(_missing_scores(run, data, file, like, together))
         if not _has_checkpoint(run.path):
             return section
@@ -166,7 +166,7 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
         found.append(Missing(what, typed_command(("report", str(run.path), "--data", "DATA", "--out", "OTHER.html"))))
     elif not _has_checkpoint(run.path):
         what, command = "clips: the run has no checkpoint", resume_command(run.path)
-        if run.record.get("state") == "finished":  # and is left as it is by a resume
+        if _is_gone(run):
             export = export_of(run.path) if export_of(run.path).is_file() else f"EXPORT{EXPORT}"
             what += ", but an export of it may"
             command = typed_command(("report", str(export), "--data", str(data), "--out", "OTHER.html"))
@@ -181,6 +181,11 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
         what = "plausibility: how much impossible films surprise it, on the data set `occlusion` or IntPhys"
         found.append(Missing(what, typed_command(("plausibility", str(run.path), "DATA"))))
     return found
+
+
+def _is_gone(run: FoundRun) -> bool:
+    """Whether a run has lost its checkpoints and is left as it is by a resume, as it is finished."""
+    return run.record.get("state") == "finished" and not _has_checkpoint(run.path)
 
 
 def _has_checkpoint(run: Path) -> bool:
@@ -228,8 +233,12 @@ def _commands(run: FoundRun, made: str | None, data: Path | None, fingerprint: s
     learned = bool(fingerprint) and data_record(run).get("sha256") == fingerprint
     found = {"the data" if learned else "the clips shown": made} if made else {}
     if command := str(run.record.get("command", "")):
-        words = training_words(command, str(data), str(data)) if learned and run.path.is_file() else None
-        told = typed_command(words) if words else shell_quoted(unlimited(command))
+        told = shell_quoted(unlimited(command))
+        if learned and run.path.is_dir():
+            name = Path(data_record(run)["path"]).name
+            told = shell_quoted([str(data) if Path(word).name == name else word for word in unlimited(command)])
+        elif learned and (words := training_words(command, str(data), str(data))):
+            told = typed_command(words)
         found |= {"the run": told} if told else {}
     for name, scores in run.scores.items():
         file = str(data) if scores.fingerprint == fingerprint else scores.file
