@@ -357,9 +357,12 @@ def test_the_command(tmp_path, monkeypatch, capfd):
     before = files_of(Path("models"))
     write_json(Path("told/a/balls/scores.json"), {"models": ["model"], "rows": {"model": {"mse": {"mean": 0.25}}}})
     assert run("runs --scores told") == 0
-    out = capfd.readouterr().out
+    out, err = capfd.readouterr()
     assert "models/a  finished      2/2" in out
     assert "balls: mse 0.25" in out
+    assert err == ""
+    assert run("runs --scores told/a") == 0
+    assert capfd.readouterr().err == "videopred: told/a holds no scores of these runs in folders RUN/DATA\n"
     assert run("runs models --json") == 0
     (told,) = json.loads(capfd.readouterr().out)["runs"]
     assert (told["path"], told["state"], told["validation"], told["scores"]) == ("models/a", "finished", 260.75, {})

@@ -144,9 +144,14 @@ def test_rows_take_the_names_that_are_given(judged, tmp_path, monkeypatch, capfd
     told = json.loads(capfd.readouterr().out)["rows"]["Mine"]
     assert told["balls1"]["mse"]["3"]["mean"]["value"] == pytest.approx(mean("gru", 1))
     assert told["balls2"]["mse"]["3"]["mean"]["value"] == pytest.approx(mean("rims", 2))
-    words = "compare eval/gru/balls2 eval/rims/balls2 --names gru=GRU --relative-to GRU"
+    for name, of in (("RIMs", "RIMs"), ("rims", "RIMs"), ("gru", "gru")):  # as it is called now, or was before
+        words = f"compare eval/gru/balls2 eval/rims/balls2 --names rims=RIMs --relative-to {name}"
+        assert run(f"{words} --json --overwrite --out {tmp_path}") == 0
+        told = json.loads(capfd.readouterr().out)
+        assert (told["relative_to"], list(told["rows"])[:2]) == (of, ["gru", "RIMs"])
+    words = "compare eval/gru/balls2 eval/rims/balls2 --names rims=gru gru=GRU --relative-to gru"
     assert run(f"{words} --json --overwrite --out {tmp_path}") == 0
-    assert list(json.loads(capfd.readouterr().out)["rows"])[:2] == ["GRU", "rims"]
+    assert json.loads(capfd.readouterr().out)["relative_to"] == "gru", "which is what was called rims"
 
 
 def test_scores_of_one_data_set_in_a_folder_of_its_own_are_called_after_their_folders(

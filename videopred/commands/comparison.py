@@ -103,6 +103,8 @@ def _compare(
     names = table_names(tables)
     data = by_data([(names[folder], tables[folder]) for folder in folders if folder in tables])
     called = read_names(words, "ROW", {row for of_data in data.values() for row in model_rows(of_data)})
+    if relative_to not in called.values():  # as it is called now, or was before
+        relative_to = called.get(relative_to or "", relative_to)
     if len(data) == 1:
         return compare(next(iter(data.values())), relative_to, called)
     return compare_over_data(data, relative_to, called)

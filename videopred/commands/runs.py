@@ -1,5 +1,6 @@
 """Commands that look after runs."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from videopred import check, check_path
 from videopred.commands import terminal
 from videopred.commands.opening import each_run
 from videopred.commands.options import Device, Json, Overwrite, out_flag
+from videopred.printable import printable
 from videopred.rendering import USUAL_ROWS, check_rows, rows_in
 from videopred.run_files import EXPORT, run_name
 
@@ -26,6 +28,9 @@ def runs(
     from videopred.runs import list_runs, settings_table, table, to_dict
 
     found = list_runs(folder, scores=Path("eval") if scores is None else check_path.existing("--scores", scores))
+    if scores is not None and not any(run.scores for run in found):
+        told = f"{scores} holds no scores of these runs in folders RUN/DATA"
+        print(f"videopred: {printable(told)}", file=sys.stderr)
     if json_:
         terminal.print_json({"runs": [to_dict(run) for run in found]})
     else:
