@@ -295,15 +295,14 @@ def test_a_title_gives_the_feedback_of_models_and_says_that_of_films_made_elsewh
 def test_tables_hold_every_row_and_span():
     compared = compare({"gru": scored(0), "rims": scored(-0.1)})
     text, document = compared.table(), compared.markdown()
-    assert "mean of 1" in text
-    assert "mean of 3" in text
+    assert re.findall("mean of .", text) == ["mean of 1", "mean of 3"]
     assert "relative to gru" in text
-    assert text.count("rims") == 1
+    assert text.count("rims") == 2
     assert [line.split()[0] for line in text.splitlines() if "!" in line and "±" not in line][:2] == ["rims", "blank"]
-    assert document.count("| rims |") == 1
+    assert document.count("| rims |") == 2
     assert [line.split(" & ")[0] for line in compared.latex().splitlines() if "&" in line] == [
         r"MSE $\downarrow$", "gru", "rims", "blank"
-    ]  # fmt: skip
+    ] * 2  # fmt: skip
     lines = list(csv.DictReader(io.StringIO(compared.to_csv())))
     assert [(line["row"], line["steps"]) for line in lines] == [
         (row, steps) for row in ("gru", "rims", "blank") for steps in ("1", "3")

@@ -153,17 +153,17 @@ class Comparison:
 
     def table(self) -> str:
         """Plain text for a terminal: values, differences with intervals, and ratios."""
-        blocks = (aligned(*self._block(column)) for column in self.first.metrics)
+        blocks = (aligned(*block) for block in self._blocks())
         return "\n\n".join([self._title(), *blocks, "\n".join(self._legend())])
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
-        blocks = (markdown(*self._block(column)) for column in self.first.metrics)
+        blocks = (markdown(*block) for block in self._blocks())
         return "\n\n".join([self._title(), *blocks, *self._legend()]) + "\n"
 
     def latex(self) -> str:
         """The same as tables for a paper."""
-        return latex(self._title(), map(self._block, self.first.metrics), self._legend())
+        return latex(self._title(), self._blocks(), self._legend())
 
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""
@@ -208,22 +208,22 @@ class Comparison:
     def _title(self) -> str:
         return f"{self.asked}; relative to {self.relative_to}"
 
-    def _block(self, column: str) -> Block:
-        """The table of a metric."""
-        metric = self.first.metrics[column]
-        heads, columns = [], []
-        of_seeds = any(len(row.runs) > 1 for row in self.rows.values())
-        for steps in self.first.protocol.spans:
-            found = [self.difference(row, column, steps) for row in self.rows]
-            heads += [f"mean of {steps:,}", *["sd over seeds"] * of_seeds, "difference ", "interval", "relative error"]
-            columns += [
-                [written(one.value, metric) for one in found],
-                *[[written(one.deviation, metric) for one in found]] * of_seeds,
-                [f"{written(one.difference, metric)}{'!' if one.told_apart else ' '}" for one in found],
-                [written_interval(one.low, one.high, metric) for one in found],
-                ["–" if isnan(one.ratio) else f"{one.ratio:z.3f}" for one in found],
-            ]
-        return Block(head(self.first, column), heads, list(self.rows), columns)
+    def _blocks(self) -> list[Block]:
+        """A table for each metric and span of steps."""
+        return [self._block(column, steps) for column in self.first.metrics for steps in self.first.protocol.spans]
+
+    def _block(self, column: str, steps: int) -> Block:
+        metric, found = self.first.metrics[column], [self.difference(row, column, steps) for row in self.rows]
+        columns = {
+            f"mean of {steps:,}": [written(one.value, metric) for one in found],
+            "sd over seeds": [written(one.deviation, metric) for one in found],
+            "difference ": [f"{written(one.difference, metric)}{'!' if one.told_apart else ' '}" for one in found],
+            "interval": [written_interval(one.low, one.high, metric) for one in found],
+            "relative error": ["–" if isnan(one.ratio) else f"{one.ratio:z.3f}" for one in found],
+        }
+        if all(len(row.runs) == 1 for row in self.rows.values()):
+            del columns["sd over seeds"]
+        return Block(head(self.first, column), list(columns), list(self.rows), list(columns.values()))
 
     def _legend(self) -> list[str]:
         lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]
