@@ -134,11 +134,11 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
 def lacking_room(argument: str, path: Path, needed: float, uses: str) -> str:
     """A complaint if there are fewer bytes free where a file or folder is to come than are needed; else empty."""
     folder = next(folder for folder in path.absolute().parents if folder.is_dir())
-    free = shutil.disk_usage(folder).free
-    if free >= needed:
+    disk = shutil.disk_usage(folder)
+    if disk.free >= needed or disk.total == 0:  # what is no disk, and some network drives, do not say their size
         return ""
     must, fix = f"be on a disk with {size(needed)} free, for {uses}", f"free some space, or choose another {argument}"
-    return complaint(argument, must, f"{size(free)} at {folder}", fix)
+    return complaint(argument, must, f"{size(disk.free)} at {folder}", fix)
 
 
 def folder_for(path: Path, names: Iterable[str]) -> Path:

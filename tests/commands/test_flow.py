@@ -310,7 +310,7 @@ def test_a_dry_run_says_what_it_would_take_and_makes_nothing(tmp_path, monkeypat
 
 def test_a_dry_run_tells_of_a_disk_that_is_too_small_as_well(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=1000, free=1000))
     assert run(f"generate balls4 {SIZES} --balls 2 --clips train=12 --dry-run") == 1
     out, err = capfd.readouterr()
     assert re.match(r"making 12 clips in 1 file of \d+ kB takes about ", out)

@@ -24,6 +24,7 @@ SMALL = small("balls4")
 
 class Usage(NamedTuple):
     free: int
+    total: int = 1
 
 
 def costs(seconds: float, size: float) -> tuple[forecasting._Cost, forecasting._Cost]:

@@ -72,7 +72,7 @@ def test_few_saves_leave_few_checkpoints(data, slow, most, asked):
 def test_a_disk_without_room_for_the_checkpoints_is_an_error_at_once(data, tmp_path, monkeypatch):
     training, free = tiny_training(updates=9, validate_every=20), 2 * 3 * 4 * numbers_of()
     out = tmp_path / "new" / "run"
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free - 1))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=free, free=free - 1))
     message = (
         r"^--out must be on a disk with \d+ kB free, for checkpoints, "
         rf"got \d+ kB at {re.escape(str(tmp_path))}; free some space, or choose another --out$"
@@ -80,9 +80,11 @@ def test_a_disk_without_room_for_the_checkpoints_is_an_error_at_once(data, tmp_p
     with pytest.raises(OSError, match=message):
         train(data, tiny_model(), training, out=out, device="cpu")
     assert not out.parent.exists()
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=0, free=0))  # not known
+    train(data, tiny_model(), training, out=tmp_path / "elsewhere", device="cpu")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=free, free=free))
     train(data, tiny_model(), training, out=out, device="cpu")
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=free, free=0))
     train(data, tiny_model(), training, out=out, device="cpu", overwrite=True)  # the old run makes room
 
 
