@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -104,6 +106,19 @@ def test_a_folder_of_runs_is_told_which_there_are(tmp_path, monkeypatch):
         message = f"^RUN must be a run folder with .*, got m, which holds runs; give one of them: {held}$"
         with pytest.raises(FileNotFoundError, match=message):
             check_path.run_folder(Path("m"))
+
+
+def test_room_is_asked_for_where_a_link_leads(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: asked.append(folder) or SimpleNamespace(total=9, free=6))
+    (tmp_path / "far").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "far" / "run")
+    assert check_path.lacking_room("--out", link, 6, "it") == ""
+    told = f"--out must be on a disk with 7 bytes free, for it, got 6 bytes at {tmp_path / 'far'}; free some space, or"
+    assert check_path.lacking_room("--out", link, 7, "it") == f"{told} choose another --out"
+    assert check_path.lacking_room("--out", tmp_path / "new" / "run", 6, "it") == ""
+    assert asked == [tmp_path / "far", tmp_path / "far", tmp_path]
 
 
 def test_a_folder_of_exports_is_told_which_there_are(tmp_path, monkeypatch):

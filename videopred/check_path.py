@@ -113,8 +113,7 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
     if path.exists() and not overwrite:
         fix = "choose another name, or give --overwrite to replace it"
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
-    # A link stays, and leads to what is written; `resolve` raises where it leads to itself.
-    place = Path(os.path.realpath(path)) if path.is_symlink() else path.absolute()
+    place = _place(path)
     for link in (one for one in (path, *path.parents) if one.is_symlink()):
         target = Path(os.path.realpath(link))
         if not target.parent.is_dir():  # as of a disk that is not there now
@@ -131,9 +130,14 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
     return path
 
 
+def _place(path: Path) -> Path:
+    """Where something is written: a link stays, and leads there; `resolve` raises where it leads to itself."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path.absolute()
+
+
 def lacking_room(argument: str, path: Path, needed: float, uses: str) -> str:
     """A complaint if there are fewer bytes free where a file or folder is to come than are needed; else empty."""
-    folder = next(folder for folder in path.absolute().parents if folder.is_dir())
+    folder = next(folder for folder in _place(path).parents if folder.is_dir())
     disk = shutil.disk_usage(folder)
     if disk.free >= needed or disk.total == 0:  # what is no disk, and some network drives, do not say their size
         return ""
