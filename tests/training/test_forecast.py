@@ -117,11 +117,16 @@ def test_an_epoch_of_fewer_clips_than_a_batch_has_windows_is_one_update(data, sl
 
 
 def test_clips_that_stay_on_disk_take_no_memory(data, slow):
-    held, left = (
+    held, put, left = (
         foresee(data, tiny_model(), tiny_training(), compute=ComputeConfig(hold=hold), device="cpu").memory
-        for hold in ("memory", "disk")
+        for hold in ("memory", "device", "disk")
     )
-    assert held - left == (CLIPS["train"] + CLIPS["validation"]) * FRAMES * HEIGHT * WIDTH
+    assert held - left == put - left == (CLIPS["train"] + CLIPS["validation"]) * FRAMES * HEIGHT * WIDTH
+
+
+def test_clips_in_the_hosts_memory_take_none_of_another_devices(data):
+    clips = TrainingClips(open_dataset(data), tiny_training(), ComputeConfig(hold="memory"))
+    assert forecasting._bytes_held(clips, torch.device("mps")) == 0
 
 
 def test_clips_that_are_kept_aside_take_memory_once(tmp_path):
