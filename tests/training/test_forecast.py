@@ -158,6 +158,8 @@ def test_pieces_are_timed_one_by_one_and_need_less_memory(data, slow):
     pieces = foresee(data, tiny_model(), tiny_training(accumulate=2), device="cpu")
     assert pieces.seconds_per_update == 2 * whole.seconds_per_update
     assert pieces.memory < whole.memory
+    read = foresee(data, tiny_model(), tiny_training(accumulate=2), compute=ComputeConfig(hold="disk"), device="cpu")
+    assert read.seconds_per_update == 2 * (0.5 + 0.5)
 
 
 def test_endless_clips_take_the_time_to_make_them_unless_others_make_them(slow):
