@@ -178,6 +178,24 @@ def test_every_precision_can_be_foreseen(data, precision):
     assert told.disk == 3 * 3 * {"64-true": 8, "bf16-true": 2}.get(precision, 4) * numbers_of("rims")
 
 
+@pytest.mark.parametrize(("precision", "kind"), [("bf16-mixed", torch.bfloat16), ("32-true", None)])
+def test_mixed_precision_is_timed_and_measured_as_it_learns_and_looks(data, monkeypatch, precision, kind):
+    seen = set()
+
+    def noting(name: str, plain: Any) -> None:
+        def noted(self: Learner, *asked: Any) -> Any:
+            mixed = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
+            seen.add((name, mixed, torch.is_grad_enabled()))
+            return plain(self, *asked)
+
+        monkeypatch.setattr(Learner, name, noted)
+
+    for name in ("loss_to_learn", "losses_of"):
+        noting(name, getattr(Learner, name))
+    foresee(data, tiny_model(), tiny_training(precision=precision), device="cpu")
+    assert seen == {("loss_to_learn", kind, True), ("losses_of", kind, False)}
+
+
 @pytest.mark.parametrize("core", [core for core in CORES if "dropout" in CORES[core][0].model_fields])
 def test_a_forecast_leaves_no_trace(data, monkeypatch, core):
     """Dropout and samples included: weights and random stream are what they were."""
