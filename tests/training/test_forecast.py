@@ -221,6 +221,14 @@ def test_what_a_device_was_asked_for_before_is_not_timed(monkeypatch):
     assert asked == 4 * ["work", "wait"]
 
 
+@pytest.mark.parametrize(("times", "told"), [((9.0, 2.0, 2.5, 0.4), 2.0), ((9.0, 6.0, 1.0, 0.4), 6.0)])
+def test_a_time_is_the_middle_one_of_a_few_unless_one_is_long(monkeypatch, times, told):
+    """The first, which builds what is built once, is none of them."""
+    clock = iter(times)
+    monkeypatch.setattr(forecasting, "_timed", lambda work, device: (next(clock), work()))
+    assert forecasting._Trial(learner(), torch.device("cpu")).seconds_of(lambda: None) == told
+
+
 @pytest.mark.parametrize("core", ["gru", "rims", "scoff"])
 def test_what_many_clips_take_is_known_from_a_few(data, core):
     """To a thousandth."""
