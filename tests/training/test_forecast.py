@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -403,3 +404,16 @@ def test_memory_is_looked_at_only_where_the_frames_of_a_batch_take_a_hundredth_o
     monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: 100 * frames)
     with pytest.raises(ValueError, match=r"^--batch-size must leave an update room in the"):
         foresee(data, tiny_model(), training, device="cpu")
+
+
+def test_memory_is_not_looked_at_for_batches_as_small_as_what_is_tried_nor_on_other_devices(data, monkeypatch):
+    """Two blocks of 128 frames fill 52 windows, of which twice as many are tried, too."""
+    monkeypatch.setattr(forecasting, "_bytes_expected", lambda *asked: 10**15)
+    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: 1)
+    for batch, device in ((104, "cpu"), (10**6, "mps"), (105, "cpu")):
+        model = learner(batch_size=batch, window=5)
+        clips = TrainingClips(open_dataset(data), model.config.training)
+        refused = batch == 105
+        message = r"^--batch-size must leave an update room in the 1 byte of memory"
+        with pytest.raises(ValueError, match=message) if refused else nullcontext():
+            forecasting.check_memory(model, clips, torch.device(device))
