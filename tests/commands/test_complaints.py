@@ -141,7 +141,7 @@ BAD = {
     "rollout {rims} {data} --without": "--without must have a value, got none; give one, or leave it out",
     "evaluate {gru} {data} --reference gone.h5": "--reference must be an existing file, got gone.h5",
     "report {gru} --rows truth,changed": "--rows must be of runs as they are, got changed; draw it with `videopred r",
-    "render {gru} {gru} {data}": "RUN must be given once each, got ",
+    "render {gru} {gru}/../gru {data}": "RUN must be given once each, got ",
     "render {data} {gru}": "gru, a run; put the data behind all runs",
     "evaluate {data} {gru}": "gru, a run; put the data behind all runs",
     "evaluate {gru} {data} --out testonly.h5/x": "--out must be a path that can be written, got testonly.h5/x",
