@@ -305,6 +305,7 @@ def test_what_is_drawn_for_an_imagined_clip_is_of_its_number_and_not_of_its_plac
     ("change", "message"),
     [
         ({"context": 5}, r"--context plus --horizon must be at most 9, the frames of a clip, got 5 \+ 5 = 10"),
+        ({"context": 0}, "--context must be at least 1, got 0"),
         ({"horizon": 0}, "--horizon must be at least 1, got 0"),
         ({"part": "validation"}, "--part must be one of train, test, got validation"),
         ({"metrics": ("bce", "msse")}, r"--metrics must be one of bce, .*, got msse; did you mean mse\?"),
