@@ -67,6 +67,17 @@ def test_each_of_several_films_has_the_masks_in_its_place(file, kept):
     assert scores.mean("one", "own-miou") == 1 > scores.mean("other", "own-miou")
 
 
+def test_each_sample_has_the_masks_in_its_place(file, kept):
+    """Here those of the last of three are the true ones, and the best."""
+    masks = np.load(kept / "three-masks.npy")
+    masks[:2] = masks[:2, ::-1]
+    np.save(kept / "last.npy", masks)
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=NAMES, samples=3, feedback="elsewhere")
+    scores = score_given(file, asked, pred=(kept / "three.npy",), pred_masks=(kept / "last.npy",), axes="NBTCHW")
+    best, mean = (scores.mean("prediction", f"own-miou {which} of 3") for which in ("best", "mean"))
+    assert best == 1 > mean
+
+
 @pytest.mark.parametrize(
     ("masks", "metrics", "kind", "message"),
     [
@@ -89,6 +100,7 @@ def test_each_of_several_films_has_the_masks_in_its_place(file, kept):
             TypeError,
             "--pred-masks must be whole numbers, got float32 in .*; give the number of the part",
         ),
+        ("whether.npy", NAMES, TypeError, "--pred-masks must be whole numbers, got bool in .*whether.npy; give the"),
         (
             "three-masks.npy",
             NAMES,
@@ -124,6 +136,7 @@ def test_masks_made_elsewhere_that_cannot_be_scored_are_refused(file, kept, mask
     good = np.load(kept / "one-masks.npy")
     np.save(kept / "colors.npy", np.where(good == good.max(), 2**16, good))
     np.save(kept / "large.npy", np.full_like(good, 2**63, np.uint64))
+    np.save(kept / "whether.npy", good > good.min())
     np.savez(kept / "several.npz", masks=good, others=good)
     with h5py.File(kept / "half.h5", "w") as whole:
         whole["masks"] = good
