@@ -30,7 +30,8 @@ from videopred.training import forecast as forecasting
 from videopred.training.clips import TrainingClips
 from videopred.training.forecast import Forecast
 from videopred.training.learner import Learner
-from videopred.training.run import foresee, train
+from videopred.training.run import foresee, resume, train
+from videopred.training.stopping import StopSigns
 
 
 @pytest.fixture
@@ -277,6 +278,18 @@ def test_a_run_that_was_foreseen_is_the_same_run(data, tmp_path, monkeypatch):
     assert "parameters" in (tmp_path / "1" / "log.txt").read_text()
     assert "parameters" not in (tmp_path / "1000" / "log.txt").read_text()
     assert equal(*learned)
+
+
+def test_a_run_that_is_resumed_is_not_foreseen_again(data, tmp_path, monkeypatch):
+    """What all updates take is no longer what is left."""
+    monkeypatch.setattr(course, "_FORESEEN", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(StopSigns, "reason", lambda self, trainer: "told to" if trainer.global_step == 1 else "")
+        with pytest.raises(KeyboardInterrupt):
+            train(data, tiny_model(), tiny_training(updates=2), out=tmp_path / "run", device="cpu")
+    resume(tmp_path / "run", device="cpu")
+    log = (tmp_path / "run/log.txt").read_text()
+    assert (log.count("resumes after 1 of"), log.count("parameters")) == (1, 1)
 
 
 def test_checkpoints_take_what_was_told(data, tmp_path):
