@@ -198,3 +198,11 @@ def test_what_was_not_scored_says_how(seeds, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     assert run(f"compare {seeds / 'models/gru'}") == 2
     assert f"score it with `videopred evaluate {seeds / 'models/gru'} DATA`" in capfd.readouterr().err
+
+
+def test_the_seed_of_an_experiment_is_not_taken_for_one_that_was_given(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run("train rims-balls4 --scale tiny --seed 4 --write mine.json") == 0
+    for more, told in (("--dry-run", "--dry-run must come without"), ("--seed 5", "--seed must be left out")):
+        assert run(f"train mine.json --seeds 0,1 {more}") == 2
+        assert told in capfd.readouterr().err
