@@ -55,7 +55,9 @@ def test_room_is_looked_for_where_a_path_leads(tmp_path, monkeypatch):
     """And told by a place that can be found again, in whatever folder one is."""
     (tmp_path / "disk").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", lambda at: SimpleNamespace(free=3000 if at.name == "disk" else 2000))
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda at: SimpleNamespace(total=9000, free=3000 if at.name == "disk" else 2000)
+    )
     message = f"--out must be on a disk with 3 kB free, for clips, got 2 kB at {tmp_path}; free some space, or choose"
     assert check_path.lacking_room("--out", Path("new/run"), 3000, "clips").startswith(message)
     assert check_path.lacking_room("--out", Path("disk/new/run"), 3000, "clips") == ""

@@ -1,18 +1,12 @@
 """What a training will take: by hand on a clock of ours, against what it took, and without a trace in the run."""
 
 import json
-import re
-import shutil
 import subprocess
 import sys
-from contextlib import nullcontext
 from copy import deepcopy
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from command_line import run
@@ -69,25 +63,6 @@ def test_by_hand(data, slow):
 def test_few_saves_leave_few_checkpoints(data, slow, most, asked):
     told = foresee(data, tiny_model(), tiny_training(updates=9, **asked), device="cpu")
     assert told.disk == most * 3 * 4 * numbers_of()
-
-
-def test_a_disk_without_room_for_the_checkpoints_is_an_error_at_once(data, tmp_path, monkeypatch):
-    training, free = tiny_training(updates=9, validate_every=20), 2 * 3 * 4 * numbers_of()
-    out = tmp_path / "new" / "run"
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=free, free=free - 1))
-    message = (
-        r"^--out must be on a disk with \d+ kB free, for checkpoints, "
-        rf"got \d+ kB at {re.escape(str(tmp_path))}; free some space, or choose another --out$"
-    )
-    with pytest.raises(OSError, match=message):
-        train(data, tiny_model(), training, out=out, device="cpu")
-    assert not out.parent.exists()
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=0, free=0))  # not known
-    train(data, tiny_model(), training, out=tmp_path / "elsewhere", device="cpu")
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=free, free=free))
-    train(data, tiny_model(), training, out=out, device="cpu")
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=free, free=0))
-    train(data, tiny_model(), training, out=out, device="cpu", overwrite=True)  # the old run makes room
 
 
 def test_a_look_is_at_pieces_of_a_batch_at_a_time(data, slow):
@@ -229,29 +204,6 @@ def test_a_time_is_the_middle_one_of_a_few_unless_one_is_long(monkeypatch, times
     clock = iter(times)
     monkeypatch.setattr(forecasting, "_timed", lambda work, device: (next(clock), work()))
     assert forecasting._Trial(learner(), torch.device("cpu")).seconds_of(lambda: None) == told
-
-
-@pytest.mark.parametrize("core", ["gru", "rims", "scoff"])
-def test_what_many_clips_take_is_known_from_a_few(data, core):
-    """To a thousandth."""
-    clips = TrainingClips(open_dataset(data), tiny_training())
-    trial, share, few = forecasting._Trial(learner(core), torch.device("cpu")), 131, 1 + 2 * 128 // FRAMES
-    takes = trial.bytes_taken(torch.from_numpy(np.repeat(clips.read_windows(0, np.zeros(1, int)), share, 0)))
-    assert forecasting._bytes_expected(trial, clips, share, few) == pytest.approx(takes, rel=1e-3)
-
-
-def test_a_batch_that_memory_cannot_hold_is_refused_before_anything_is_made(data, tmp_path, monkeypatch):
-    """One that takes up to twice as much is not: that is how well it is known."""
-    training, model = tiny_training(batch_size=107, window=5), tiny_model()
-    takes = foresee(data, model, training, device="cpu").memory
-    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: takes // 3)
-    message = "^--batch-size must leave an update room in the .*B of memory of this machine, got 107, with which it t"
-    for ask in (foresee, partial(train, out=tmp_path / "run")):
-        with pytest.raises(ValueError, match=message):
-            ask(data, model, training, device="cpu")
-    assert not (tmp_path / "run").exists()
-    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: takes // 1.8)
-    train(data, model, training, out=tmp_path / "run", device="cpu")
 
 
 def test_what_is_kept_for_the_way_back_counts_once_and_while_it_is_kept():
@@ -407,26 +359,3 @@ def test_curricula_are_foreseen_as_they_end(data, monkeypatch):
     training = tiny_training(free_running=3, grow_over=2, sampling="linear", sampling_share=0.4)
     foresee(data, tiny_model(), training, device="cpu")
     assert asked == {(3, 0.4)}
-
-
-def test_memory_is_looked_at_only_where_the_frames_of_a_batch_take_a_hundredth_of_it(data, monkeypatch, slow):
-    training, frames = tiny_training(batch_size=107, window=5), 107 * 5 * 4 * HEIGHT * WIDTH
-    monkeypatch.setattr(forecasting, "_bytes_expected", lambda *asked: 10**15)
-    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: 100 * frames + 1)
-    foresee(data, tiny_model(), training, device="cpu")
-    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: 100 * frames)
-    with pytest.raises(ValueError, match=r"^--batch-size must leave an update room in the"):
-        foresee(data, tiny_model(), training, device="cpu")
-
-
-def test_memory_is_not_looked_at_for_batches_as_small_as_what_is_tried_nor_on_other_devices(data, monkeypatch):
-    """Two blocks of 128 frames fill 52 windows, of which twice as many are tried, too."""
-    monkeypatch.setattr(forecasting, "_bytes_expected", lambda *asked: 10**15)
-    monkeypatch.setattr(forecasting, "total_memory_bytes", lambda: 1)
-    for batch, device in ((104, "cpu"), (10**6, "mps"), (105, "cpu")):
-        model = learner(batch_size=batch, window=5)
-        clips = TrainingClips(open_dataset(data), model.config.training)
-        refused = batch == 105
-        message = r"^--batch-size must leave an update room in the 1 byte of memory"
-        with pytest.raises(ValueError, match=message) if refused else nullcontext():
-            forecasting.check_memory(model, clips, torch.device(device))
