@@ -174,7 +174,7 @@ class _Trial:
     def __init__(self, learner: Learner, device: torch.device) -> None:
         self.training, self.device = learner.config.training, device
         self.before = torch.cuda.memory_allocated(device) if device.type == "cuda" else 0
-        self.copy = deepcopy(learner).to(device).train()
+        self.copy = deepcopy(learner).to(device)
         if self.training.precision in _KINDS:
             self.copy.to(_KINDS[self.training.precision])
         self.adam = self.copy.configure_optimizers()
