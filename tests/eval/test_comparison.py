@@ -153,6 +153,9 @@ def test_the_same_runs_with_the_same_scores_are_one_row():
     assert list(compare({"gru": first, "both": beside("at ten")}).rows) == ["gru", "rims", "blank"]
     for unlike in (beside("at two"), beside("at ten", other)):
         assert list(compare({"gru": first, "both": unlike}).rows) == ["gru", "both/gru", "rims", "blank"]
+    later = replace(beside("at ten"), stamps={"gru": "at ten", "rims": "at two"})
+    rows = compare({"gru": first, "a": beside("at ten"), "b": later}).rows
+    assert list(rows) == ["gru", "a/rims", "b/rims", "blank"], "what is left of a table keeps its name in it"
     unknown = scored(0)
     assert list(compare({"gru": unknown, "again": unknown}).rows) == ["gru", "again", "blank"]
     tables = {Path("a"): first, Path("b"): beside("at ten"), Path("c"): first, Path("d"): unknown, Path("e"): unknown}
@@ -323,6 +326,9 @@ def test_notes_of_the_tables_are_told_and_of_which_model_they_are():
     assert compared.notes == told
     assert compared.table().splitlines()[-3:] == told
     assert compared.to_dict()["notes"] == told
+    measured = first.measurements["model"]
+    both = replace(first, measurements={"x": measured, "y": measured}, models=("x", "y"), notes=(f"x{half[5:]}",))
+    assert compare({"both": both, **others}).notes[0] == "both: x is not finished: 2 of 3 updates"
     twice = compare_over_data({"a": {"gru": first, **others}, "b": {"gru": scored(0.2)}}, names={"gru": "GRU"})
     assert twice.table().splitlines()[-3:] == [f"on a, {note}" for note in told]
     assert {name: of["notes"] for name, of in twice.to_dict()["data"].items()} == {"a": told, "b": []}
