@@ -168,7 +168,7 @@ def test_a_run_without_data_or_checkpoint_has_its_page(made, tmp_path):
     shutil.copytree(made / "models" / "gru", run)
     shutil.rmtree(run / "checkpoints")
     data, at_once = made / "two.h5", {"data": made / "two.h5", "overwrite": True}
-    told = "the run has no checkpoint, but an export of it may videopred report"
+    told = "the run has no checkpoint; an export of it shows them videopred report"
     page = report(tmp_path, tmp_path, "gone", data=data)
     assert f"{told} EXPORT.safetensors --data {data} --out OTHER.html" in page.text
     assert "videopred evaluate" not in page.text

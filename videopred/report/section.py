@@ -168,7 +168,7 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
         what, command = "clips: the run has no checkpoint", resume_command(run.path)
         if _is_gone(run):
             export = export_of(run.path) if export_of(run.path).is_file() else f"EXPORT{EXPORT}"
-            what += ", but an export of it may"
+            what += "; an export of it shows them"
             command = typed_command(("report", str(export), "--data", str(data), "--out", "OTHER.html"))
         found.append(Missing(what, command))
     if data is None and not run.scores:
