@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from videopred import cli
-from videopred.command_lines import evaluate_words, generate_words, plausibility_words, unlimited
+from videopred.command_lines import evaluate_words, generate_words, plausibility_words, unlimited, words_with_data
 from videopred.datasets import DATASETS
 from videopred.datasets.digits import read_digits
 from videopred.datasets.settings import BallsConfig
@@ -27,6 +27,24 @@ from videopred.typed_commands import typed_command
 )
 def test_the_command_in_a_record_is_words(command, words):
     assert unlimited(command) == words
+
+
+@pytest.mark.parametrize(
+    ("command", "now"),
+    [
+        ("videopred train far/two --core gru --out models/two", "videopred train new.h5 --core gru --out models/two"),
+        (
+            "videopred train two --out=models/two --init-from two",
+            "videopred train new.h5 --out=models/two --init-from two",
+        ),
+        ("videopred train rims-balls4 --data=far/two", "videopred train rims-balls4 --data=new.h5"),
+        ("videopred train rims-balls4 --data far/two", "videopred train rims-balls4 --data new.h5"),
+        ("mine.py two.h5", "mine.py two.h5"),
+    ],
+)
+def test_the_command_in_a_record_names_its_data_as_they_are_called_now(command, now):
+    """A folder of shards and a run may have the same name."""
+    assert words_with_data(command, "/there/far/two", "new.h5") == tuple(now.split())
 
 
 @pytest.fixture

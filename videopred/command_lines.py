@@ -87,6 +87,22 @@ def training_words(command: str, learned: str, data: str) -> Words | None:
     return tuple(told) if program == "videopred" else None
 
 
+def words_with_data(command: str, learned: str, data: str) -> Words:
+    """The command in the record of a run, with its data as they are called now.
+
+    Args:
+        command: as it was typed.
+        learned: the clips, as they were called there; a run may have the same name.
+        data: the clips, as the command shall name them.
+    """
+    told = []
+    for before, word in pairwise(["", *unlimited(command)]):
+        flag, equals, path = word.partition("=") if word.startswith("--") else ("", "", word)
+        is_data = Path(path).name == Path(learned).name and before not in _OF_RUNS and flag not in _OF_RUNS
+        told.append(f"{flag}{equals}{data}" if is_data else word)
+    return tuple(told)
+
+
 def evaluate_words(
     run: str, data: str, protocol: Protocol, clips: int | None = None, reference: str | None = None
 ) -> Words:

@@ -9,7 +9,14 @@ import torch
 from videopred import check
 from videopred.amounts import counted
 from videopred.checkpoint import checkpoint_file, load_run
-from videopred.command_lines import evaluate_words, generate_words, plausibility_words, training_words, unlimited
+from videopred.command_lines import (
+    evaluate_words,
+    generate_words,
+    plausibility_words,
+    training_words,
+    unlimited,
+    words_with_data,
+)
 from videopred.datasets import open_dataset
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.description import describe
@@ -235,8 +242,7 @@ def _commands(run: FoundRun, made: str | None, data: Path | None, fingerprint: s
     if command := str(run.record.get("command", "")):
         told = shell_quoted(unlimited(command))
         if learned and run.path.is_dir():
-            name = Path(data_record(run)["path"]).name
-            told = shell_quoted([str(data) if Path(word).name == name else word for word in unlimited(command)])
+            told = shell_quoted(words_with_data(command, data_record(run)["path"], str(data)))
         elif learned and (words := training_words(command, str(data), str(data))):
             told = typed_command(words)
         found |= {"the run": told} if told else {}
