@@ -65,6 +65,15 @@ def test_few_saves_leave_few_checkpoints(data, slow, most, asked):
     assert told.disk == most * 3 * 4 * numbers_of()
 
 
+def test_adam_has_no_numbers_of_weights_that_do_not_learn():
+    model = learner()
+    before = forecasting._bytes_of_checkpoints(model)
+    frozen = model.predictor.encoder.requires_grad_(False)
+    spared = 2 * 4 * sum(weight.numel() for weight in frozen.parameters())
+    most = before // (3 * 4 * sum(weight.numel() for weight in model.parameters()))
+    assert forecasting._bytes_of_checkpoints(model) == before - most * spared
+
+
 def test_a_look_is_at_pieces_of_a_batch_at_a_time(data, slow):
     training = tiny_training(updates=70, validate_every=20, accumulate=2)
     told = foresee(data, tiny_model(), training, device="cpu")

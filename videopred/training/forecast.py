@@ -141,8 +141,9 @@ def _bytes_of_checkpoints(learner: Learner) -> int:
     every_n = training.updates // training.keep_every if training.keep_every else 0
     checkpoints = min(len(saves), _LAST_AND_BEST) + 1 + every_n
     bytes_of_weight = _KINDS.get(training.precision, torch.float32).itemsize
-    weights = sum(weight.numel() for weight in learner.parameters())
-    return checkpoints * 3 * bytes_of_weight * weights  # each with Adam's two numbers a weight
+    # Adam has two numbers for each weight that learns.
+    numbers = sum(weight.numel() * (3 if weight.requires_grad else 1) for weight in learner.parameters())
+    return checkpoints * bytes_of_weight * numbers
 
 
 def _bytes_expected(trial: "_Trial", clips: TrainingClips, share: int, few: int) -> float:
