@@ -110,6 +110,28 @@ def test_a_run_that_lacks_scores_is_to_be_scored_as_the_others_were(place, judge
     assert run(compare) == 0
 
 
+def test_scores_of_an_earlier_state_are_to_be_made_again_as_the_others_were(
+    place, judged, tmp_path, monkeypatch, capfd
+):
+    shutil.copytree(judged / "datasets", tmp_path / "datasets")
+    monkeypatch.chdir(tmp_path)
+    asked = f"datasets/balls2.h5 {ASKED} --first 3 --reference datasets/balls1.h5"
+    for core in ("gru", "rims"):
+        assert run(f"evaluate {place / core} {asked}") == 0
+    kept = Path("eval/rims/balls2/scores.json")
+    kept.write_text(json.dumps(json.loads(kept.read_text()) | {"stamps": {"model": "of another day"}}))
+    compare = f"compare {place / 'gru'} {place / 'rims'}"
+    assert run(compare) == 2
+    words = re.search(r"; score it with `videopred (.*?)`, as what is in eval/rims is of", capfd.readouterr().err)[1]
+    assert words.endswith(" --reference datasets/balls1.h5 --overwrite")
+    assert run(words) == 0
+    assert (
+        json.loads(kept.read_text())["protocol"]
+        == json.loads(Path("eval/gru/balls2/scores.json").read_text())["protocol"]
+    )
+    assert run(compare) == 0
+
+
 def test_data_are_chosen_by_name_and_a_single_one_is_compared_as_ever(place, judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
     capfd.readouterr()
