@@ -364,7 +364,9 @@ def test_the_command(tmp_path, monkeypatch, capfd):
     assert run("runs --scores told/a") == 0
     assert capfd.readouterr().err == "videopred: told/a holds no scores of these runs in folders RUN/DATA\n"
     assert run("runs models --json") == 0
-    (told,) = json.loads(capfd.readouterr().out)["runs"]
+    out, err = capfd.readouterr()
+    assert err == "", "which are in eval if anywhere, and were not asked for"
+    (told,) = json.loads(out)["runs"]
     assert (told["path"], told["state"], told["validation"], told["scores"]) == ("models/a", "finished", 260.75, {})
     assert told["settings"] == read_json(Path("models/a/settings.json"))
     assert files_of(Path("models")) == before

@@ -162,6 +162,10 @@ def test_the_same_runs_with_the_same_scores_are_one_row():
     tables[Path("f")] = replace(first, fingerprint="of others")
     assert repeated(tables) == [Path("c")]
     assert repeated({Path("b"): beside("at ten"), Path("a"): first}) == [Path("a")]
+    seeds = replace(beside("at ten"), seeds={"two": ("gru", "rims")})
+    assert repeated({Path("a"): seeds, Path("b"): seeds}) == [Path("b")]
+    partly = replace(seeds, stamps={"gru": "at ten"})
+    assert repeated({Path("a"): partly, Path("b"): partly}) == []
 
 
 @pytest.mark.parametrize(
@@ -310,6 +314,9 @@ def test_tables_hold_every_row_and_span():
     assert [(line["row"], line["steps"]) for line in lines] == [
         (row, steps) for row in ("gru", "rims", "blank") for steps in ("1", "3")
     ]
+    for line in lines:
+        own = compared.rows[line["row"]].mean("mse", int(line["steps"]))
+        assert [float(line[name]) for name in ("value", "low", "high")] == list(own)
     found = compared.difference("rims", "mse", 1)
     ends = ("difference", "difference low", "difference high")  # low and high alone are ends of a value's interval
     assert [float(lines[2][end]) for end in ends] == [found.difference, found.low, found.high]

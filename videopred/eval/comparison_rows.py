@@ -33,9 +33,9 @@ class ComparedRow(NamedTuple):
         """What runs these are, and what was measured of them, in short; None where nothing says what runs."""
         stamps, measured = [self.scores.stamps.get(run, "") for run in self.runs], sha256()
         for run in self.runs:
-            for column, arrays in self.scores.measurements[run].items():
-                for name, values in arrays.items():
-                    measured.update(f"{column}/{name}".encode() + values.tobytes())
+            for arrays in self.scores.measurements[run].values():
+                for values in arrays.values():
+                    measured.update(values.tobytes())
         return f"{', '.join(stamps)}: {measured.hexdigest()}" if all(stamps) else None
 
     @property
