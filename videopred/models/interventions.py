@@ -138,14 +138,12 @@ class Intervened(Core):
         hushed = dict(trace)
         for name, values in trace.items():
             layer, _, kind = name.rpartition(".")
-            if kind in ("input_attention", "comm_attention") and layer in rows:
-                hushed[name] = values.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, L) or (B, heads, K, K)
-            elif kind in ("null_attention", "top_down") and layer in rows:
-                hushed[name] = values.masked_fill(rows[layer], 0)  # (B, K)
-            elif kind == "schema_weights" and layer in rows:
-                hushed[name] = values.masked_fill(rows[layer][:, None], 0)  # (B, K, S)
-            elif kind == "schema" and layer in rows:
-                hushed[name] = values.masked_fill(rows[layer], -1)  # (B, K)
+            if layer not in rows:
+                continue
+            if kind in ("input_attention", "comm_attention", "schema_weights"):
+                hushed[name] = values.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, …) or (B, K, S)
+            elif kind in ("null_attention", "top_down", "schema"):
+                hushed[name] = values.masked_fill(rows[layer], -1 if kind == "schema" else 0)  # (B, K)
         return hushed
 
     def _edited(self, edit: "Edit", *states: State) -> State:
