@@ -75,7 +75,7 @@ def reading(predicted: GivenFilms, horizon: int, masks: GivenMasks | None = None
     """The first frames of films made elsewhere as predictions of batches of clips."""
 
     def predict_batch(batch: Batch, sample: int) -> Predicted:
-        of_batch = (batch.start, batch.start + len(batch.film), sample)
+        of_batch = (batch.clips.start, batch.clips.stop, sample)
         own = None if masks is None else masks.read(*of_batch)[:, :horizon]
         return Predicted(predicted.read(*of_batch)[:, :horizon], own)
 
@@ -140,10 +140,10 @@ def _check_masks_are_asked_for(masks: Mapping[str, GivenMasks], protocol: Protoc
 def check_made_alike(films: Sequence[GivenFilms]) -> None:
     """Refuse films that `videopred rollout` wrote of other clips, or after another context, than the first of them."""
     made = [one for one in films if one.made]
-    for first, one in ((made[0], other) for other in made[1:]):
+    for one in made[1:]:
         for name in ("context", "part", "clips", "fingerprint"):
-            said, theirs = one.made.get(name), first.made.get(name)
-            must = f"be of the clips and the context of {first.path}"
+            said, theirs = one.made.get(name), made[0].made.get(name)
+            must = f"be of the clips and the context of {made[0].path}"
             got = f"{one.path}, of other clips of {one.made.get('data')}"
             if name in ("context", "part"):
                 got = f"{one.path}, of the {name} {said} in the place of {theirs}"
