@@ -65,6 +65,11 @@ def test_few_saves_leave_few_checkpoints(data, slow, most, asked):
     assert told.disk == most * 3 * 4 * numbers_of()
 
 
+def test_as_many_updates_as_are_allowed_do_not_fill_the_memory(data, slow):
+    told = foresee(data, tiny_model(), tiny_training(updates=10**12, validate_every=1), device="cpu")
+    assert told.disk == 4 * 3 * 4 * numbers_of()
+
+
 def test_adam_has_no_numbers_of_weights_that_do_not_learn():
     model = learner()
     before = forecasting._bytes_of_checkpoints(model)

@@ -137,7 +137,9 @@ def _bytes_of_checkpoints(learner: Learner) -> int:
     """What the checkpoints of a run take that are kept, and one more while it is written."""
     training = learner.config.training
     intervals = (training.validate_every, training.save_every, training.keep_every)
-    saves = {training.updates}.union(*(range(every, training.updates, every) for every in intervals if every))
+    # The first few of each interval, as all of a trillion updates would fill the memory.
+    firsts = (range(every, training.updates, every)[:_LAST_AND_BEST] for every in intervals if every)
+    saves = {training.updates}.union(*firsts)
     every_n = training.updates // training.keep_every if training.keep_every else 0
     checkpoints = min(len(saves), _LAST_AND_BEST) + 1 + every_n
     bytes_of_weight = _KINDS.get(training.precision, torch.float32).itemsize
