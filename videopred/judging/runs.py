@@ -107,9 +107,9 @@ def row_names(runs: Sequence[Path]) -> list[str]:
 def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     """Groups of two or more runs that differ only in the seed of their training.
 
-    Where the data was, the device, and how the seed was set do not matter; nor, in a folder of `train --seeds`, that
-    each seed made clips of its own. A run and its export, or its copy, are one run and never in one group: of each seed
-    the second belongs to another, where those of its folder are.
+    Where the data was, the device, how often it was saved, and how the seed was set do not matter; nor, in a folder of
+    `train --seeds`, that each seed made clips of its own. A run and its export, or its copy, are one run and never in
+    one group: of each seed the second belongs to another, where those of its folder are.
     """
     alike: defaultdict[tuple[str, str], list[dict[int, str]]] = defaultdict(list)
     folders = {name: run.resolve().parent for name, run in runs.items()}
@@ -117,7 +117,7 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
         config = run_settings(run)
         if not isinstance(config, RunConfig):  # nothing is known of its seed
             continue
-        training = config.training.model_copy(update={"seed": 0})
+        training = config.training.model_copy(update={"seed": 0, "save_every": None, "keep_every": None})
         began = config.init_from and last_name(Path(config.init_from))  # all that an export says
         early = read_header(run)[1].get("checkpoint") if run.is_file() else None
         parts = (config.model, training, _clips_of(run, config.data), began, early)
