@@ -336,6 +336,10 @@ def test_notes_of_the_tables_are_told_and_of_which_model_they_are():
     measured = first.measurements["model"]
     both = replace(first, measurements={"x": measured, "y": measured}, models=("x", "y"), notes=(f"x{half[5:]}",))
     assert compare({"both": both, **others}).notes[0] == "both: x is not finished: 2 of 3 updates"
+    again = replace(both, stamps={"x": "at ten", "y": "at one"})
+    alone = replace(first, notes=(), stamps={"model": "at ten"})
+    assert compare({"x": alone, "both": again}).notes == ["both: x is not finished: 2 of 3 updates"], "and not y"
+    assert repeated({Path("a"): replace(first, models=())}) == []
     twice = compare_over_data({"a": {"gru": first, **others}, "b": {"gru": scored(0.2)}}, names={"gru": "GRU"})
     assert twice.table().splitlines()[-3:] == [f"on a, {note}" for note in told]
     assert {name: of["notes"] for name, of in twice.to_dict()["data"].items()} == {"a": told, "b": []}

@@ -28,7 +28,7 @@ def runs(
     from videopred.runs import list_runs, settings_table, table, to_dict
 
     found = list_runs(folder, scores=Path("eval") if scores is None else check_path.existing("--scores", scores))
-    if scores is not None and not any(run.scores for run in found):
+    if found and scores is not None and not any(run.scores for run in found):
         told = f"{scores} holds no scores of these runs in folders RUN/DATA"
         print(f"videopred: {printable(told)}", file=sys.stderr)
     if json_:

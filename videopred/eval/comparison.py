@@ -144,7 +144,7 @@ class Comparison:
         told = []
         for name, table in self.scores.items():
             rows = [row for row, made in self.rows.items() if made.is_model and made.scores is table]
-            of = rows[0] if len(rows) == 1 else name
+            of = rows[0] if len(rows) == 1 and len(self.rows[rows[0]].runs) == len(table.models) else name
             alone = f"{table.models[0]} " if len(table.models) == 1 else "\n"
             for note in table.notes:
                 apart = f"{of} {note.removeprefix(alone)}" if note.startswith(alone) else f"{of}: {note}"

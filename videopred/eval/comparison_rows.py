@@ -141,7 +141,7 @@ def repeated(tables: Mapping[Path, Scores]) -> list[Path]:
     found = []
     for folder, table in tables.items():
         marks = {(table.fingerprint, row.mark) for row in _models(table).values()}
-        if marks <= seen:
+        if marks and marks <= seen:
             found.append(folder)
         seen |= {(clips, mark) for clips, mark in marks if mark}
     return found
