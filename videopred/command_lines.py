@@ -72,9 +72,7 @@ def training_words(command: str, learned: str, data: str) -> Words | None:
     Returns:
         None of a program of one's own, which is no command of ours.
     """
-    program, *words = unlimited(command) or ("",)
-    name = Path(learned).name
-    here = {name: data, f"--data={name}": f"--data={data}"}
+    program, *words = words_with_data(command, learned, data) or ("",)
     told = []
     for before, word in pairwise(["", *words]):
         flag, equals, run = word.partition("=")
@@ -83,7 +81,7 @@ def training_words(command: str, learned: str, data: str) -> Words | None:
         elif flag in _OF_RUNS and equals:
             told.append(f"{flag}=models/{run}")
         else:
-            told.append(here.get(word, word))
+            told.append(word)
     return tuple(told) if program == "videopred" else None
 
 
