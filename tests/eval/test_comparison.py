@@ -15,7 +15,6 @@ from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.comparison_over_data import compare_over_data
 from videopred.eval.comparison_rows import relative_error, repeated
-from videopred.eval.data_names import names_of, table_names
 from videopred.eval.intervals import over_clips
 from videopred.eval.scores import Scores
 from videopred.eval.settings import F1Config, Protocol
@@ -364,25 +363,6 @@ def test_one_clip_gives_no_interval():
     assert "nan" not in compared.to_csv()
 
 
-def test_tables_are_called_after_runs_whatever_these_are_called_and_wherever_one_stands(tmp_path, monkeypatch):
-    folders = [tmp_path / "eval" / run / "two" for run in ("seed-test", "m", "sweep/seed-0", "scoff/seed-0-and-2-more")]
-    folders[0].mkdir(parents=True)
-    monkeypatch.chdir(folders[0])
-    one = scored(0)
-    tables = {Path("."): one, **dict.fromkeys(folders[1:], one)}
-    assert list(table_names(tables).values()) == ["seed-test", "m", "seed-0", "seed-0-and-2-more"]
-
-
-def test_short_names_tell_paths_apart():
-    assert names_of(["eval/gru/two", "eval/rims/two"]) == ["gru/two", "rims/two"]
-    assert names_of(["eval/gru", "eval/rims"]) == ["gru", "rims"]
-    assert names_of(["/eval/gru/two", r"eval\rims\two"]) == ["gru/two", "rims/two"]
-    assert names_of([r"C:\gru", r"C:\rims"]) == ["gru", "rims"]
-    assert names_of(["/gru", "gru"]) == ["/gru", "gru"]
-    with pytest.raises(ValueError, match="SCORES must be given once each, got a/b twice; leave one out"):
-        names_of(["a/b", "a/b"])
-
-
 @pytest.mark.parametrize(("ours", "theirs"), list(permutations(("gru", "rims"))))
 def test_an_interval_rests_on_the_clips_of_the_row_that_has_a_value_in_the_fewest(ours, theirs):
     tables = {"gru": scored(0), "rims": scored(1)}
@@ -398,14 +378,3 @@ def test_trivial_rows_that_differ_by_rounding_alone_are_the_same():
     tables = {"gru": scored(0), "rims": scored(1)}
     tables["rims"].measurements["blank"]["mse"]["mse"] *= 1 + 1e-9
     assert "blank" in compare(tables).rows
-
-
-@pytest.mark.parametrize(
-    ("folders", "names"),
-    [
-        (["mine/gru/two", "mine/rims/three"], ["two", "three"]),  # elsewhere
-        (["eval/mine/gru", "eval/mine/rims", "eval/lstm/two"], ["gru", "rims", "lstm"]),  # a folder of several
-    ],
-)
-def test_tables_that_are_in_no_folder_of_a_run_are_called_after_their_own(tmp_path, folders, names):
-    assert list(table_names(dict.fromkeys((tmp_path / folder for folder in folders), scored(0))).values()) == names
