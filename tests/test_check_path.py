@@ -134,13 +134,14 @@ def test_room_is_asked_for_where_a_link_leads(tmp_path, monkeypatch):
 
 
 def test_a_folder_of_exports_is_told_which_there_are(tmp_path, monkeypatch):
-    """As `export` makes of several seeds: in place of their folder, one gives all of them."""
+    """As `export` makes of several seeds."""
     monkeypatch.chdir(tmp_path)
     held = ""
     for name in ("seed-0", "seed-1", "seed-2", "seed-3"):
         Path(f"{name}.safetensors").touch()
         held += f", {name}.safetensors" if name != "seed-3" else ", …"
-        told = f"which holds exports; give one of them, or all that are of one model: {held.removeprefix(', ')}$"
+        several = "" if name == "seed-0" else "; `evaluate` and `report` take several"
+        told = f"which holds exports; give one of them: {held.removeprefix(', ')}{several}$"
         with pytest.raises(FileNotFoundError, match=rf"^RUN must be a run folder with .*, got \., {told}"):
             check_path.run_folder(Path("."))
 

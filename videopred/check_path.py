@@ -194,7 +194,8 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs", fix))
     if exports := [str(one) for one in sorted(run.glob(f"*{EXPORT}"))]:
         more = ", …" if len(exports) > 3 else ""
-        fix = f"give one of them, or all that are of one model: {', '.join(exports[:3])}{more}"
+        several = "; `evaluate` and `report` take several" if len(exports) > 1 else ""
+        fix = f"give one of them: {', '.join(exports[:3])}{more}{several}"
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds exports", fix))
     if not run.exists():
         raise not_found_error(argument, must, run, fix, nearest_run(run))

@@ -110,6 +110,24 @@ def test_a_run_that_lacks_scores_is_to_be_scored_as_the_others_were(place, judge
     assert run(compare) == 0
 
 
+def test_scores_in_a_folder_of_another_name_are_asked_for_there(place, judged, tmp_path, monkeypatch, capfd):
+    """As the first was scored; and if nothing can be told of that, it is still said what is missing."""
+    shutil.copytree(judged / "datasets", tmp_path / "datasets")
+    monkeypatch.chdir(tmp_path)
+    for core, context in (("gru", 4), ("rims", 3)):
+        where = f"--context {context} --horizon 3 --metrics mse --out eval/{core}/mine"
+        assert run(f"evaluate {place / core} datasets/balls2.h5 {where}") == 0
+    shutil.copytree(place / "gru", "third")
+    compare = f"compare {place / 'gru'} {place / 'rims'} third --data mine"
+    assert run(compare) == 2
+    words = "evaluate third datasets/balls2.h5 --context 4 --horizon 3 --metrics mse --out eval/third/mine"
+    assert f"; score it with `videopred {words}`" in capfd.readouterr().err
+    Path("eval/gru/mine/measurements.npz").write_bytes(b"")
+    assert run(compare) == 2
+    told = "must have scores of mine, got third, of which nothing is in eval/third; score it with `videopred evaluate"
+    assert f"{told} third DATA`" in capfd.readouterr().err
+
+
 def test_scores_of_an_earlier_state_are_to_be_made_again_as_the_others_were(
     place, judged, tmp_path, monkeypatch, capfd
 ):

@@ -175,7 +175,9 @@ def test_a_run_without_data_or_checkpoint_has_its_page(made, tmp_path):
     export_of(run).touch()
     assert f"{told} {run}.safetensors --data {data} " in report(tmp_path, tmp_path, "gone", **at_once).text
     record = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps(record | {"state": "interrupted"}))
+    (run / "run.json").write_text(json.dumps(record | {"state": "interrupted", "updates": 1}))
+    assert f"{told} {run}.safetensors --data {data} " in report(tmp_path, tmp_path, "gone", **at_once).text
+    (run / "run.json").write_text(json.dumps(record | {"state": "interrupted", "updates": 0}))
     page = report(tmp_path, tmp_path, "gone", **at_once)
     assert f"the run has no checkpoint videopred train --resume {run}" in page.text
     settings = json.loads((run / "settings.json").read_text())

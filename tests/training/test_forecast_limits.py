@@ -30,6 +30,9 @@ def test_a_disk_without_room_for_the_checkpoints_is_an_error_at_once(data, tmp_p
     with pytest.raises(OSError, match=message):
         train(data, tiny_model(), training, out=out, device="cpu")
     assert not out.parent.exists()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(OSError, match=message):
+        train(data, tiny_model(), training, out=tmp_path / "empty", device="cpu")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=0, free=0))  # not known
     train(data, tiny_model(), training, out=tmp_path / "elsewhere", device="cpu")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(total=free, free=free))

@@ -16,7 +16,7 @@ from videopred.commands.opening import each_run
 from videopred.commands.options import Json, Means, Overwrite, out_flag
 from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in, stamps_in
 from videopred.printable import printable
-from videopred.run_files import looks_like_run, run_name
+from videopred.run_files import data_name, looks_like_run, run_name
 from videopred.spelling import nearest, nearest_path, nearest_run
 from videopred.systems import shell_quoted
 from videopred.typed_commands import typed_command
@@ -62,7 +62,10 @@ def compare(
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     files = {suffix: f"comparison{suffix}" for suffix in (".md", ".tex", ".csv", ".png", ".svg", ".pdf")}
     check_path.folder_for(out, files.values())
-    scored = {name: _results(run) / name for run in of_runs for name in _scored_on(run)}
+    scored: dict[str, Path] = {}
+    for run in of_runs:
+        for name in _scored_on(run):
+            scored.setdefault(name, _results(run) / name)
     folders = [folder for path in paths for folder in _scores_of(path, data, scored)]
     targets = {suffix: out / name for suffix, name in files.items()}
     for target in targets.values():
@@ -120,8 +123,8 @@ def _scores_of(path: Path, data: Sequence[str], scored: Mapping[str, Path]) -> l
     Args:
         path: a folder of scores, a run or a folder of seeds.
         data: names of those data of which a run's scores are meant; all when empty.
-        scored: names of those on which any of the runs was scored, each with the scores of one that was; to ask for
-            others is refused.
+        scored: names of those on which any of the runs was scored, each with the scores of the first that was; to ask
+            for others is refused.
     """
     if _holds_scores(path):
         return [path.parent if path.name == SCORES else path]
@@ -181,11 +184,16 @@ def _not_scored(
 
 
 def _as_asked(run: Path, like: Path) -> Words:
-    """The command that scores a run as another was scored."""
+    """The command that scores a run as another was scored, if that can be told, in a folder of the same name."""
     from videopred.eval.saved_scores import load_scores
 
-    scores = load_scores(like)
-    return evaluate_words(str(run), scores.file, scores.protocol, scores.clips_in_part, scores.reference)
+    try:
+        scores = load_scores(like)
+    except (OSError, ValueError):  # damaged, or by a metric that is not there
+        return ("evaluate", str(run), "DATA")
+    words = evaluate_words(str(run), scores.file, scores.protocol, scores.clips_in_part, scores.reference)
+    usual = like.name == data_name(Path(scores.file))
+    return words if usual else (*words, "--out", str(_results(run) / like.name))
 
 
 def _scored_on(run: Path) -> list[str]:

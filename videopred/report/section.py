@@ -29,6 +29,7 @@ from videopred.report.facts import data_card, data_record, first_facts, learning
 from videopred.report.found import FoundRun
 from videopred.report.tables import ScoreBlock, Table
 from videopred.run_files import EXPORT, data_name, export_of
+from videopred.run_record import updates_saved
 from videopred.systems import shell_quoted
 from videopred.typed_commands import resume_command, typed_command
 
@@ -191,8 +192,9 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
 
 
 def _is_gone(run: FoundRun) -> bool:
-    """Whether a run has lost its checkpoints and is left as it is by a resume, as it is finished."""
-    return run.record.get("state") == "finished" and not _has_checkpoint(run.path)
+    """Whether a run has lost checkpoints that it had, so that no resume brings them back."""
+    had = run.record.get("state") == "finished" or (updates_saved(run.record) or 0) > 0
+    return had and not _has_checkpoint(run.path)
 
 
 def _has_checkpoint(run: Path) -> bool:

@@ -21,6 +21,7 @@ from videopred.checkpoint import RunConfig
 from videopred.systems import total_memory_bytes
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
+from videopred.training.places import is_unbegun
 from videopred.training.schedules import share_of_samples
 
 _TIMED, _ENOUGH = 3, 5.0
@@ -127,7 +128,7 @@ def check_room(learner: Learner, folder: Path) -> None:
     Raises:
         OSError: they would not fit.
     """
-    if not folder.exists():
+    if not folder.exists() or is_unbegun(folder):
         lacking = check_path.lacking_room("--out", folder, _bytes_of_checkpoints(learner), "checkpoints")
         if lacking:
             raise OSError(lacking)
