@@ -355,6 +355,9 @@ def test_the_command(tmp_path, monkeypatch, capfd):
     assert run("runs model") == 1
     assert "got model (nothing there); did you mean models? Or train a run with" in capfd.readouterr().err
     before = files_of(Path("models"))
+    Path("none").mkdir()
+    assert run("runs none --scores none") == 0
+    assert capfd.readouterr() == ("no runs\n", "")
     write_json(Path("told/a/balls/scores.json"), {"models": ["model"], "rows": {"model": {"mse": {"mean": 0.25}}}})
     assert run("runs --scores told") == 0
     out, err = capfd.readouterr()

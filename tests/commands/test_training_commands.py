@@ -96,6 +96,7 @@ def test_one_of_several_seeds_is_not_trained_apart_from_the_others(place, tmp_pa
     assert capfd.readouterr().err.count("--out must be no run of several seeds") == 1
     Path("runs/seeds.json").write_text("{}")  # somebody else's
     assert run(f"train {words} --out runs/mine") == 0
+    Path("fresh").mkdir()
     assert run(f"train {words} --out fresh/seed-4") == 0, "a name alone makes no folder of several seeds"
 
 

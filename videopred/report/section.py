@@ -193,8 +193,7 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
 
 def _is_gone(run: FoundRun) -> bool:
     """Whether a run has lost checkpoints that it had, so that no resume brings them back."""
-    had = run.record.get("state") == "finished" or (updates_saved(run.record) or 0) > 0
-    return had and not _has_checkpoint(run.path)
+    return (updates_saved(run.record) or 0) > 0 and not _has_checkpoint(run.path)
 
 
 def _has_checkpoint(run: Path) -> bool:
