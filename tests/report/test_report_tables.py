@@ -146,6 +146,13 @@ def test_runs_are_held_against_the_first_and_strong_where_they_are_told_apart():
     assert (first.count('class="line-'), first.count('class="faint-')) == (2, 1)
 
 
+def test_what_a_reader_must_know_of_one_run_is_told_beside_the_others():
+    alone = scored(model=([0.1, 0.2], [10, 11]))
+    stopped = replace(scored(model=([0.3, 0.4], [10, 11])), notes=("model is not finished: 3 of 7 updates",))
+    each = {"gru": alone, "rims": stopped}
+    assert comparison_block(each, each).notes == ["rims is not finished: 3 of 7 updates"]
+
+
 def test_of_a_single_step_nothing_is_said_to_be_shaded(scores):
     one = scored(model=([0.1], [10]), blank=([0.5], [1]))
     told = {

@@ -91,7 +91,7 @@ def comparison_block(each: Mapping[str, Scores], tables: Mapping[str, Scores]) -
     legend = _legend(compared.first, "shaded", interval) if has_curves else conventions(compared.first)
     found = [*comparison_tables(compared), *seed_tables(tables)]
     charts = _charts(compared.first, compared.rows)
-    return ScoreBlock(compared.asked, found, charts, legend, compared.remarks)
+    return ScoreBlock(compared.asked, found, charts, legend, [*compared.remarks, *compared.notes])
 
 
 def _legend(scores: Scores, mark: str, interval: str) -> dict[str, str]:
