@@ -27,7 +27,7 @@ from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.frames import shape_told, to_film
 from videopred.rollout import evaluating, predict_on
 from videopred.run_files import named_path
-from videopred.runs import run_stamp
+from videopred.runs import how_far, run_stamp
 
 if TYPE_CHECKING:
     from videopred.models.predictor import Predictor
@@ -85,18 +85,21 @@ def plausibility(
     config = PlausibilityConfig() if config is None else config
     check.require_instance("config", config, PlausibilityConfig)
     stamp, name = None, "the model"
+    notes: tuple[str, ...] = ()
     asked: dict[str, str] = {"surprise": config.surprise}
     if isinstance(run, str | Path):
         name = str(named_path(Path(run)))
         asked["run"] = name
         stamp = run_stamp(Path(run))  # before its weights, as it may go on
+        far = how_far(Path(run))
+        notes = () if far is None else (f"the run is not finished: {far}",)
         run = load_run(Path(run), device)
     fix = "give its folder, or what videopred.load_run returns"
     check.require_kind(hasattr(run, "film_shape"), "run", "be a run folder or a predictor", repr(run), fix)
     films = open_scenes(data, config, run.film_shape[1:])
     _check_fit(run.film_shape, films, name)
     scores = judge_scorer(scorer_of(run, config), films, config, asked=asked, progress=progress)
-    return replace(scores, stamp=stamp)
+    return replace(scores, stamp=stamp, notes=notes)
 
 
 def check_runs(runs: Sequence[Path], data: Path, config: PlausibilityConfig) -> None:

@@ -88,7 +88,11 @@ def test_a_run_that_is_not_finished_is_said_to_be_so(place, tmp_path, monkeypatc
     record = json.loads(Path("half/run.json").read_text())
     Path("half/run.json").write_text(json.dumps(record | {"state": "interrupted", "updates": 1}))
     assert run(f"plausibility half {place / 'films.h5'}") == 0
-    assert capfd.readouterr().err == "half is not finished: 1 of 2 updates\n"
+    out, err = capfd.readouterr()
+    assert err == "half is not finished: 1 of 2 updates\n"
+    note = "the run is not finished: 1 of 2 updates"
+    assert f"read it beside the others\n{note}\n" in out
+    assert json.loads(Path("eval/half/films/plausibility.json").read_text())["notes"] == [note]
 
 
 def test_settings_reach_the_scores(place, tmp_path, monkeypatch, capfd):

@@ -12,7 +12,7 @@ from videopred.eval.intervals import of_shares
 from videopred.eval.plausibility import Plausible, Scenes, errors
 from videopred.eval.plausibility_comparison import PlausibilityComparison
 from videopred.eval.plausibility_scores import PlausibilityScores
-from videopred.eval.plausibility_seeds import over_seeds
+from videopred.eval.plausibility_seeds import over_seeds, seeds_table
 
 BLOCKS = ["O1"] * 12 + ["O2"] * 8
 POSSIBLE = np.tile([[True, False, False, True]], (20, 1))
@@ -142,6 +142,23 @@ def test_files_hold_what_the_table_does(tmp_path):
     with pytest.raises(FileExistsError, match="--out must be a new path"):
         comparison.save(tmp_path / "new")
     comparison.save(tmp_path / "new", overwrite=True)
+
+
+def test_notes_name_the_model_or_the_seed_that_they_are_of():
+    half = tuple(replace(BAD_AGAIN, notes=(f"the run is not finished: {done} of 7 updates",)) for done in (3, 4))
+    told = "the run is not finished: 3 of 7 updates"
+    alone = PlausibilityComparison({"good": [GOOD], "mine": [half[0]]})
+    assert alone.to_dict()["notes"] == alone.notes == [f"mine: {told}"]
+    assert alone.table().splitlines()[-1] == alone.markdown().splitlines()[-1] == f"mine: {told}"
+    assert f"% mine: {told}" in alone.latex()
+    several = PlausibilityComparison({"good": [GOOD], "mine": [BAD, half[0]]})
+    assert several.notes == [f"bad/seed-1: {told}"]
+    assert seeds_table([BAD, *half]).splitlines()[-2:] == [f"bad/seed-1: {half[n].notes[0]}" for n in (0, 1)]
+    blind = replace(scored("models/blind", [RIGHT] * 20, labelled=False), notes=("a note",))
+    assert blind.table().splitlines()[2:] == ["a note"]
+    unlabelled = PlausibilityComparison({"mine": [blind]})
+    assert unlabelled.table().splitlines()[2:] == unlabelled.markdown().splitlines()[4:] == ["mine: a note"]
+    assert "% mine: a note" in unlabelled.latex()
 
 
 ASKED = {"part": "test", "burn_in": 3, "every": 2, "resamples": 40, "seed": 5}

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -330,7 +331,7 @@ def test_scores_together_are_those_on_the_data_shown(two):
 
 
 def test_plausibility_of_several_runs_stands_side_by_side(tmp_path):
-    def judge(run: str, relative: float, **settings: object) -> None:
+    def judge(run: str, relative: float, notes: Sequence[str] = (), **settings: object) -> None:
         estimate = {"value": relative, "low": 0.0, "high": 1.0}
         error = {"scenes": 7, "relative": estimate, "strict": 0.5, "ties": 0, "absolute": estimate}
         errors = {
@@ -339,7 +340,7 @@ def test_plausibility_of_several_runs_stands_side_by_side(tmp_path):
         folder = tmp_path / "eval" / run / "films"
         folder.mkdir(parents=True, exist_ok=True)
         asked = {"data": "films.h5", "run": f"models/{run}", "part": "test", "burn_in": 3, "seed": len(run)} | settings
-        (folder / "plausibility.json").write_text(json.dumps({"settings": asked, "errors": errors}))
+        (folder / "plausibility.json").write_text(json.dumps({"settings": asked, "errors": errors, "notes": notes}))
 
     def beside(name: str) -> Page:
         return Page(write_report(runs, tmp_path / f"{name}.html", results=tmp_path / "eval").read_text())
@@ -352,6 +353,10 @@ def test_plausibility_of_several_runs_stands_side_by_side(tmp_path):
     assert both.faults == []
     words = "Plausibility on films Relative errors: 0 is best, 0.5 is chance scenes rims gru"
     assert f"{words} mean, all scenes 7 0.250 0.375 mean, block O1 7 0.250 0.375" in both.text
+    judge("gru", 0.375, ["the run is not finished: 3 of 7 updates"])
+    noted = beside("noted").text
+    assert "0 is best, 0.5 is chance; gru: the run is not finished: 3 of 7 updates scenes rims gru" in noted
+    assert noted.count("the run is not finished") == 2, "here and in its own section"
     judge("gru", 0.375, burn_in=4)
     assert "Plausibility on films" not in beside("otherwise").text
 

@@ -25,6 +25,7 @@ from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, ki
 from videopred.eval.text import csv_text, markdown, without_nan
 from videopred.files import json_text, write_all
 from videopred.printable import printable_lines
+from videopred.run_files import run_name
 
 
 class ComparedModel(NamedTuple):
@@ -122,22 +123,32 @@ class PlausibilityComparison:
     def table(self) -> str:
         """Plain text for a terminal: a table for each aggregate, without the kinds of three conditions."""
         if not self.labelled:
-            return f"{self._title}\n{NO_LABELS}"
+            return "\n".join([self._title, NO_LABELS, *self.notes])
         return "\n\n".join([self._title, *(kinds_table(*table) for table in self._tables()), "\n".join(self._legend())])
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
         if not self.labelled:
-            return f"{self._title}\n\n{NO_LABELS}\n"
+            return "\n\n".join([self._title, NO_LABELS, *self.notes]) + "\n"
         tables = (markdown(*kinds_block(*table)) for table in self._tables())
         return "\n\n".join([self._title, *tables, *self._legend()]) + "\n"
 
     def latex(self) -> str:
         """The same as tables for a paper."""
         if not self.labelled:
-            return latex(self._title, [], [NO_LABELS])
+            return latex(self._title, [], [NO_LABELS, *self.notes])
         blocks = [kinds_block(*table) for table in self._tables()]
         return latex(self._title, blocks, self._legend())
+
+    @property
+    def notes(self) -> list[str]:
+        """What else a reader should know, each with the name of a model, and of a seed's run if it has several."""
+        return [
+            f"{name if len(runs) == 1 else run_name(Path(run.settings['run']))}: {note}"
+            for name, runs in self.models.items()
+            for run in runs
+            for note in run.notes
+        ]
 
     @property
     def _title(self) -> str:
@@ -170,7 +181,7 @@ class PlausibilityComparison:
             chances += " and seeds (Welch's t); a single run stands for itself alone"
             lines.append("sd: standard deviation over seeds (– for one)")
         lines.append(f"! where the 95 % interval of the difference from {self.relative_to} excludes 0: over {chances}")
-        return [*lines, "intervals are not corrected for several comparisons"]
+        return [*lines, "intervals are not corrected for several comparisons", *self.notes]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows; null where nothing can be said."""
@@ -178,6 +189,7 @@ class PlausibilityComparison:
             "settings": self._asked,
             "relative_to": self.relative_to,
             "models": {name: [run.settings["run"] for run in runs] for name, runs in self.models.items()},
+            "notes": self.notes,
             "compared": {
                 aggregate: [
                     {

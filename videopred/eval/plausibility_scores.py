@@ -37,6 +37,8 @@ class PlausibilityScores:
     """(scenes, 4, T) bool: frames at which a film differs from the one with the same beginning; None likewise."""
     stamp: str | None = None
     """What tells the run from others of its name, see `videopred.run_record`; None if not known, or of no run."""
+    notes: tuple[str, ...] = ()
+    """What else a reader should know, such as that the run is not finished."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.title}>"
@@ -54,9 +56,9 @@ class PlausibilityScores:
         run = self.settings.get("run")
         title = self.title if run is None else f"{run_name(Path(run))} on {self.title}"
         if self.scenes.possible is None:
-            return f"{title}\n{NO_LABELS}"
+            return "\n".join([title, NO_LABELS, *self.notes])
         intervals = f"95 % intervals over scenes (Wilson's; of absolute: {OVER_CLIPS}; – for one scene)"
-        legend = legend_of(self.errors, f"from and to: {intervals}")
+        legend = legend_of(self.errors, f"from and to: {intervals}", self.notes)
         return "\n\n".join([title, *(_errors_table(name, rows) for name, rows in self.errors.items()), legend])
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,6 +67,7 @@ class PlausibilityScores:
         return {
             "settings": dict(self.settings),
             "stamps": {} if self.stamp is None else {"model": self.stamp},
+            "notes": list(self.notes),
             "errors": without_nan({name: [_plain(row) for row in rows] for name, rows in self.errors.items()}),
             "scenes": [
                 {

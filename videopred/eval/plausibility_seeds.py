@@ -44,7 +44,7 @@ def seeds_table(runs: Sequence[PlausibilityScores]) -> str:
         return first.table()
     heads = ["relative", "sd", "strict", "sd", "absolute", "sd"]
     tables = [kinds_table(name, heads, [_line(row) for row in rows]) for name, rows in over_seeds(runs).items()]
-    legend = legend_of(first.errors, "sd: standard deviation over seeds (– for one)")
+    legend = legend_of(first.errors, "sd: standard deviation over seeds (– for one)", _notes(runs))
     name = run_name(Path(first.settings["run"])).partition("/")[0]
     title = f"{name} on {first.title}; mean of {counted(len(runs), 'seed')}"
     return "\n\n".join([title, *tables, legend])
@@ -63,9 +63,14 @@ def save_over_seeds(runs: Sequence[PlausibilityScores], folder: Path, *, overwri
     """
     asked = {name: value for name, value in runs[0].settings.items() if name != "run"}
     settings = {**asked, "runs": [one.settings["run"] for one in runs]}
-    content = {"settings": settings, "over_seeds": over_seeds(runs)}
+    content = {"settings": settings, "notes": _notes(runs), "over_seeds": over_seeds(runs)}
     paths = [folder / name for name in OVER_SEEDS_FILES]
     return write_all(dict(zip(paths, (json_text(content), _csv(runs)), strict=True)), overwrite=overwrite)
+
+
+def _notes(runs: Sequence[PlausibilityScores]) -> list[str]:
+    """The notes of all, each with the name of its run."""
+    return [f"{run_name(Path(run.settings['run']))}: {note}" for run in runs for note in run.notes]
 
 
 def _csv(runs: Sequence[PlausibilityScores]) -> str:

@@ -1,6 +1,6 @@
 """Errors of plausibility as text for a terminal: a line for each kind of scenes."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
 
@@ -55,9 +55,9 @@ def _rows(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> list[l
     return [[aggregate, "scenes", *heads], *([_kind(line.where), str(line.scenes), *line.cells] for line in shown)]
 
 
-def legend_of(aggregates: Collection[str], more: str) -> str:
-    """What stands below the errors by some aggregates, with more that is to be said of their columns."""
-    return "\n".join([f"{LEGEND}; {more}", *([UNSOUND] if "max" in aggregates else [])])
+def legend_of(aggregates: Collection[str], more: str, notes: Iterable[str]) -> str:
+    """What stands below the errors by some aggregates, with more that is to be said of their columns, and notes."""
+    return "\n".join([f"{LEGEND}; {more}", *([UNSOUND] if "max" in aggregates else []), *notes])
 
 
 def is_shown(where: Mapping[str, str]) -> bool:

@@ -59,6 +59,7 @@ class _Judged(BaseModel):
 
     settings: _Asked
     errors: dict[str, list[_Errors]]
+    notes: list[str] = []
 
 
 class FoundRun(NamedTuple):

@@ -211,7 +211,8 @@ def plausibility_beside(judged: Mapping[str, Mapping[str, Any]]) -> Table | None
         )
         for name, scenes in first.items()
     ]
-    return Table("Relative errors: 0 is best, 0.5 is chance", ["scenes", *judged], rows)
+    notes = [f"{run}: {note}" for run, one in judged.items() for note in one.get("notes", ())]
+    return Table("; ".join(["Relative errors: 0 is best, 0.5 is chance", *notes]), ["scenes", *judged], rows)
 
 
 def _kinds(judged: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
