@@ -82,9 +82,12 @@ def test_scores_tell_that_the_code_of_a_metric_has_changed(place, capsys):
     assert not capsys.readouterr().err
     (place / "mine.py").write_text(SOURCE.replace(".abs().pow(", ".pow("))
     sys.modules.pop("mine")
-    load_scores(place / "kept")
+    again = load_scores(place / "kept")
     told = f"{place / 'mine.py'}, with mine:Power, has changed since {place / 'kept'} was scored; results may be others"
     assert capsys.readouterr().err == f"videopred: {told}\n"
+    again.only(["mine:Power"]).save(place / "again")
+    load_scores(place / "again")
+    assert "mine:Power, has changed since" in capsys.readouterr().err, "by whose code as it is now nothing was scored"
     (place / "balls.h5").unlink()
     judged(place, "mae").save(place / "ours")
     assert "code" not in json.loads((place / "ours" / "scores.json").read_text())

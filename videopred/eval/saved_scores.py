@@ -83,6 +83,7 @@ def _read(folder: Path) -> Scores:
         notes=tuple(kept["notes"]),
         scenes=scenes,
         predictable=kept["predictable"],
+        code=kept.get("code", {}),
         best_of={
             row: {name: {int(count): value for count, value in of.items()} for name, of in of_row.items()}
             for row, of_row in kept["best_of"].items()

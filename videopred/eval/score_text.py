@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 def score_dict(scores: "Scores") -> dict[str, Any]:
     """Everything but the measurements; see `Scores.to_dict`."""
+    if scores.code is None:
+        code = code_record({metric.name for metric in scores.metrics.values()})
+    else:
+        code = {"code": dict(scores.code)} if scores.code else {}
     content = {
         "file": scores.file,
         "fingerprint": scores.fingerprint,
@@ -36,7 +40,7 @@ def score_dict(scores: "Scores") -> dict[str, Any]:
             }
             for column, metric in scores.metrics.items()
         },
-        **code_record({metric.name for metric in scores.metrics.values()}),
+        **code,
         "interval": f"95 % over {scores.unit}s ({OVER_CLIPS}); of over_seeds, 95 % over runs (Student's t)",
         "best_of": {
             row: {name: {str(count): value for count, value in of.items()} for name, of in of_row.items()}

@@ -72,6 +72,9 @@ class Scores:
     predictable: int | None = None
     """Frames for which somebody can predict this world who knows its law and, almost exactly, its state; None if not
     known. See `videopred.datasets.predictability`."""
+    code: Mapping[str, str] | None = None
+    """Address of an own metric -> mark of the file it is in, see `videopred.own_code`, of scores that were saved; None
+    of new ones, which are by the code that is imported."""
 
     def __repr__(self) -> str:
         rows, metrics = ", ".join(self.measurements), ", ".join(self.metrics)
