@@ -11,7 +11,15 @@ from videopred.eval import METRICS, frame_metric, make_metric
 from videopred.eval.frame_metric import Frames, measure_all
 from videopred.eval.metric import Metric
 from videopred.eval.pixel import bce_of_logits
-from videopred.eval.settings import BCEConfig, BCEMeanConfig, F1Config, OverlapConfig, SSIMConfig
+from videopred.eval.settings import (
+    BCEConfig,
+    BCEMeanConfig,
+    F1Config,
+    OverlapConfig,
+    PrecisionConfig,
+    RecallConfig,
+    SSIMConfig,
+)
 from videopred.settings import Settings
 
 
@@ -130,6 +138,17 @@ def test_f1_pools_counts_over_clips():
     }
     assert metric.reduce(measured).tolist() == [6 / 7]
     assert make_metric("f1", F1Config(threshold=0.6)).measure(prediction, truth)["fp"].sum() == 0
+
+
+def test_the_threshold_is_of_predictions_and_a_true_pixel_is_lit_from_one_half_on():
+    """Of grey films, such as digits, another threshold would make another truth."""
+    truth = torch.tensor([0.2, 0.4, 0.5, 0.6, 0.8, 0.0]).view(1, 1, 1, 2, 3)
+    for threshold, hits in ((0.3, 3), (0.5, 3), (0.7, 1)):
+        metric = make_metric("recall", RecallConfig(threshold=threshold))
+        assert metric.reduce(metric.measure(truth, truth)).item() == pytest.approx(hits / 3)
+    metric = make_metric("precision", PrecisionConfig(threshold=0.3))
+    assert metric.reduce(metric.measure(truth, truth)).item() == 3 / 4
+    assert "; lit where p >= 0.3 (truth >= 0.5), " in metric.convention
 
 
 def test_f1_of_nothing_in_either_film_is_one():
