@@ -129,6 +129,12 @@ def test_the_index_of_trivial_partitions_is_one():
     assert rand_index(torch.tensor([[2.0, 1.0]]).double()) == 0.0
 
 
+def test_the_worst_index_is_where_its_range_begins():
+    """Two objects of two pixels, one of each in either mask; intervals in figures are cut at the range."""
+    theirs, ours = (torch.tensor([row]).expand(3, 2, 1, 4) for row in ([1, 1, 2, 2], [1, 2, 1, 2]))
+    assert score("fg-ari", *of_masks(ours, theirs)) == pytest.approx([make_metric("fg-ari").range[0]])
+
+
 @pytest.mark.parametrize("name", ["fg-ari", "fg-ari-clip", "miou"])
 def test_large_numbers_of_objects_are_names_as_good_as_small_ones(name):
     ours, theirs = random_masks(5)
