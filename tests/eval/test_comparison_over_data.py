@@ -205,6 +205,19 @@ def test_means_over_first_steps_have_tables_of_their_own():
     assert [found.cell("gru", "a", "mse", steps).mean.value for steps in (1, 3)] == [1, 2]
 
 
+def test_the_best_of_first_steps_is_the_best_of_these():
+    """gru begins well and ends badly; rims is as good at all steps."""
+    asked = Protocol(context=2, horizon=3, metrics=("mse",), clips=5, means=(1,))
+    on = {"gru": np.array([1.0, 3, 8]) + np.zeros((5, 3)), "rims": constant(2, steps=3)}
+    tables = [(row, table(data, of, protocol=asked)) for row, of in on.items() for data in "ab"]
+    blocks = [block.splitlines() for block in compared(*tables, relative_to="gru").table().split("\n\n")[1:-1]]
+    assert [lines[0].partition("  ")[0] for lines in blocks] == [
+        "MSE ↓, mean of 1", "relative error, mean of 1", "MSE ↓, mean of 3", "relative error, mean of 3"
+    ]  # fmt: skip
+    assert [[line.split()[0] for line in lines if "*" in line] for lines in blocks] == [["gru"], [], ["rims"], []]
+    assert [lines[2].split()[1] for lines in blocks] == ["2.0000", "2.000", "2.0000", "0.500"]
+
+
 def test_a_model_that_was_not_scored_on_a_data_set_leaves_its_cell_empty_and_is_named():
     found = compared(
         ("gru", table("a", constant(2))), ("gru", table("b", constant(3))), ("rims", table("b", constant(1)))
@@ -260,6 +273,22 @@ def test_seeds_are_told_where_there_are_as_many_and_where_not():
     assert "over clips (bootstrap, widened by Student's t) and seeds (Student's t); a single run stands for" in text
     same = compared(("rims", three), ("rims", replace(three, file="b.h5", fingerprint="of-b"))).table()
     assert "\nrims: mean of 3 seeds\n" in same
+    single = compared(("rims", three), ("gru", table("a", constant(1))), ("rims", table("b", constant(2)))).table()
+    assert "\nrims: mean of 3 seeds on a, 1 seed on b\n" in single
+    assert "\ngru: mean of" not in single
+    assert single.endswith(" and seeds (Student's t); a single run stands for itself alone")
+
+
+def test_what_a_reader_must_know_of_scores_is_said_with_their_data():
+    """Frames that are capped, and what scores themselves note."""
+    of = {"psnr": {"psnr": np.full((5, 2), 100.0), "capped": np.eye(5, 2)}}
+    plain = {"psnr": {"psnr": np.full((5, 2), 20.0), "capped": np.zeros((5, 2))}}
+    on = {"a": {"measurements": {"seed-0": of}, "notes": ("it is dark",)}, "b": {"measurements": {"seed-0": plain}}}
+    found = compared(*(("gru", table(data, constant(1), metric="psnr", **changes)) for data, changes in on.items()))
+    assert [line for line in found.table().splitlines() if line.startswith("on ")] == [
+        "on a, PSNR of gru: 2 of 10 frames above 100 dB, counted as 100",
+        "on a, it is dark",
+    ]
 
 
 def test_of_single_clips_there_is_no_interval():
@@ -275,11 +304,12 @@ def test_what_differs_between_tables_is_left_out_and_named():
     first = table("a", constant(1), constant(5))
     other = table("a", constant(2), constant(6))
     more = table("b", constant(2), constant(7))
-    measured = {row: of | {"mae": {"mae": of["mse"]["mse"]}} for row, of in more.measurements.items()}
-    more = replace(more, measurements=measured, metrics=more.metrics | {"mae": make_metric("mae")})
+    others = {name: make_metric(name) for name in ("mae", "bce")}
+    measured = {row: of | {name: {name: of["mse"]["mse"]} for name in others} for row, of in more.measurements.items()}
+    more = replace(more, measurements=measured, metrics=more.metrics | others)
     found = compared(("gru", first), ("rims", other), ("gru", more))
     text = found.table()
-    assert "\nleft out, as not all tables have them: mae\n" in text
+    assert "\nleft out, as not all tables have them: mae, bce\n" in text
     assert "\nleft out, as they differ between tables (see --reference): blank on a\n" in text
     assert found.cell("blank", "a", "mse") is None
     assert found.missing == {"rims": ["b"]}
