@@ -130,6 +130,7 @@ def test_a_walk_that_never_turns_is_a_triangle_wave():
         np.testing.assert_allclose(position - recipe.radius, room - np.abs(room - way % (2 * room)), atol=1e-4)
         check_walk(clip, recipe, room + recipe.radius)
         assert (np.diff(clip.contacts["time"]) >= 0).all()
+        assert np.isnan(clip.contacts["impulse"]).all(), "a ball without a mass"
         bounces += len(clip.contacts)
     assert bounces > 60
 
@@ -193,6 +194,14 @@ def test_the_preset_is_as_documented():
     assert (recipe.frames, recipe.height, recipe.width, recipe.radius) == (51, 64, 64, 0.8)
     assert (recipe.context, recipe.horizon) == (5, 46)
     assert recipe.binary
+
+
+def test_a_ball_is_as_large_as_its_recipe_says():
+    """0.9 of an arena of 10, in frames of 40 rows: 3.6 px, to half a pixel along its edge."""
+    _, clips = clips_of(3, radius=0.9)
+    for clip in clips:
+        assert clip.objects["radius"] == np.float32(3.6)
+        assert (np.abs(np.sqrt(clip.masks.sum((1, 2)) / np.pi) - 3.6) < 0.5).all()
 
 
 def test_masks_can_be_drawn_again_from_the_numbers_in_a_clip():
