@@ -71,8 +71,12 @@ def test_large_clips_are_taken_and_packed_one_by_one(tmp_path, monkeypatch):
         writer.write_part("train", records(), 19)
 
 
-def test_clips_that_share_chunks_come_back_in_their_order(tmp_path):
-    """Sixteen of them fill a chunk, and only the last one of a file may hold fewer."""
+@pytest.mark.parametrize("frames_are_long", [False, True])
+def test_clips_that_share_chunks_come_back_in_their_order(tmp_path, monkeypatch, frames_are_long):
+    """Sixteen of them fill a chunk, and only the last one of a file may hold fewer; long frames share none."""
+    if frames_are_long:
+        monkeypatch.setattr("videopred.datasets.piece._LONG", T * H * W * C - 1)
+        monkeypatch.setattr("videopred.datasets.piece._LARGE", 2 * H * W * C)
     places = np.random.default_rng(8).normal(size=(35, T, 2, 2))
     records = [record | {"positions": places[i]} for i, record in enumerate(films(35))]
     with new_file(tmp_path / "a.h5", {"name": "theirs"}) as writer:
@@ -170,14 +174,18 @@ def test_records_that_do_not_go_together_leave_no_file(tmp_path, records, compla
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_clip_unlike_those_of_the_piece_before_leaves_no_file(tmp_path):
-    """The first of a second piece, of frames as large as theirs."""
-    records = [*films(16), {"features": np.zeros((T, W, H, C), np.uint8), "labels/kind": np.int16(16)}]
+@pytest.mark.parametrize("number", [16, 18])
+def test_a_clip_unlike_those_of_the_piece_before_leaves_no_file(tmp_path, number):
+    """The first of a second piece or one of its others, of frames as large as theirs."""
+    records = [*films(number), {"features": np.zeros((T, W, H, C), np.uint8), "labels/kind": np.int16(16)}]
+    first, other = (rf"features as uint8 \({size}\)" for size in (f"{T}, {H}, {W}, {C}", f"{T}, {W}, {H}, {C}"))
     with (
-        pytest.raises(ValueError, match=r"^clip 16 of test must hold what the first does"),
+        pytest.raises(
+            ValueError, match=f"^clip {number} of test must hold what the first does, {first}, got {other}; "
+        ),
         new_file(tmp_path / "a.h5", {"name": "theirs"}) as writer,
     ):
-        writer.write_part("test", records, 17)
+        writer.write_part("test", records, number + 1)
     assert list(tmp_path.iterdir()) == []
 
 
