@@ -62,9 +62,12 @@ def test_a_soft_disc_larger_than_the_frame_fills_it():
     assert (frames == 255).all()
 
 
-def test_a_disc_out_of_sight_leaves_no_light():
+@pytest.mark.parametrize("edges", ["smooth", "sutskever"])
+def test_a_disc_out_of_sight_leaves_no_light(edges):
+    """Also for who has NumPy raise where numbers are too small."""
     positions = np.array([[[-30.0, 4.0]], [[5, 90]]])
-    assert not paint_soft(positions, np.array([4.0]), WHITE[:1], "smooth", 8, 11).any()
+    with np.errstate(all="raise"):
+        assert not paint_soft(positions, np.array([4.0]), WHITE[:1], edges, 8, 11).any()
 
 
 def test_masks_take_the_colors_of_their_objects():
