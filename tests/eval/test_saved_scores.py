@@ -65,11 +65,23 @@ def test_all_that_is_told_is_read_again(scores, tmp_path):
         notes=("trained on other clips",),
         best_of={"runs/gru/seed-1": {"bce": {1: 7.5, 10: 6.25}}},
         predictable=19,
+        stamps={"runs/gru/seed-0": "a5"},
     )
     told.save(tmp_path)
     again = load_scores(tmp_path)
     assert again != told, "arrays cannot be asked whether they are the same"
-    for name in ("models", "seeds", "notes", "best_of", "predictable", "file", "fingerprint", "reference", "protocol"):
+    for name in (
+        "models",
+        "seeds",
+        "notes",
+        "best_of",
+        "predictable",
+        "stamps",
+        "file",
+        "fingerprint",
+        "reference",
+        "protocol",
+    ):
         assert getattr(again, name) == getattr(told, name), name
     assert {row: list(columns) for row, columns in again.measurements.items()} == {row: ["bce", "f1"] for row in rows}
 
