@@ -100,6 +100,7 @@ def test_what_is_no_scores_is_refused(scores, tmp_path):
         kept | {"reference": 5},
         kept | {"fingerprint": {}},
         kept | {"metrics": {"bce": kept["metrics"]["bce"]}},
+        kept | {"metrics": list(kept["metrics"].values())},
         kept | {"metrics": {name: said | {"convention": "another"} for name, said in kept["metrics"].items()}},
         kept | {"models": ["other"]},
         kept | {"models": ["model", "model"]},
@@ -119,6 +120,32 @@ def test_what_is_no_scores_is_refused(scores, tmp_path):
             FaultyFileError, match=r"SCORES must be a whole .npz file, got .*s\.npz \(.*\); make them again"
         ):
             load_scores(tmp_path)
+
+
+def test_what_is_wrong_with_scores_is_said(scores, tmp_path):
+    """One array of many with a clip less, as no evaluation leaves it; what is missing; and another convention."""
+    scores.save(tmp_path)
+    kept, file = json.loads((tmp_path / "scores.json").read_text()), tmp_path / "measurements.npz"
+    with np.load(file) as arrays:
+        others = {**arrays} | {"blank/f1/fn": arrays["blank/f1/fn"][1:]}
+    np.savez(file, **others)
+    f1 = kept["metrics"]["f1"]
+    for other, told in (
+        (kept | {"measurements": sha256(file.read_bytes()).hexdigest()}, "(other clips or steps of blank)"),
+        ({name: value for name, value in kept.items() if name != "metrics"}, "(no 'metrics')"),
+        (
+            kept | {"metrics": kept["metrics"] | {"f1": f1 | {"convention": "mine"}}},
+            f"(f1 by another convention, mine; here it is {f1['convention']})",
+        ),
+    ):
+        (tmp_path / "scores.json").write_text(json.dumps(other))
+        with pytest.raises(FaultyFileError, match=re.escape(f"scores.json {told}; make them again")):
+            load_scores(tmp_path)
+    file.unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"^SCORES must be an existing file, got .*measurements\.npz \(nothing there\); "
+    ):
+        load_scores(tmp_path)
 
 
 def test_scores_and_measurements_of_two_evaluations_are_refused(scores, tmp_path):
