@@ -78,6 +78,13 @@ def test_curves_of_frames_predicted_from_true_ones_are_of_no_rollout():
     assert [chart.count(">frame predicted<") for chart in charts_of(ahead)] == [1, 1]
 
 
+def test_curves_of_a_metric_that_is_not_over_steps_say_over_what():
+    one = scored(**ONE)
+    hidden = type("Hidden", (type(one.metrics["mse"]),), {"along": "hidden frames"})(one.metrics["mse"].config)
+    mse, psnr = charts_of(replace(one, metrics=one.metrics | {"mse": hidden}))
+    assert (mse.count(">hidden frames<"), psnr.count(">hidden frames<"), mse.count(">rollout step<")) == (1, 0, 0)
+
+
 def test_bands_end_where_a_metric_does():
     """A PSNR of 0.01 dB with ±0.2: the axis went down to -0.2."""
     _, psnr = charts_of(scored(model=([0.1] * 3, [0.01, 0.01, 0.2])))
@@ -153,6 +160,36 @@ def test_what_a_reader_must_know_of_one_run_is_told_beside_the_others():
     assert comparison_block(each, each).notes == ["rims is not finished: 3 of 7 updates"]
 
 
+def test_a_single_run_beside_seeds_is_held_against_them_over_clips_and_seeds(scores):
+    model, blank, last, _ = scores.measurements.values()
+    rims = replace(scores, measurements={"a": model, "b": last}, models=("a", "b"), seeds={"rims": ("a", "b")})
+    gru = replace(scores, measurements={"gru": model, "blank": blank}, models=("gru",))
+    for several in ({"gru": gru, "rims": rims}, {"rims": rims, "gru": gru}):
+        means, differences = comparison_tables(compare(several))
+        assert means.caption.endswith("half of its 95 % interval over clips and seeds")
+        assert "95 % intervals over clips and seeds; bold" in differences.caption
+
+
+def test_of_a_single_clip_runs_have_no_halves():
+    one = scored(**ONE)
+    measured = {
+        row: {name: {key: values[:1] for key, values in of.items()} for name, of in columns.items()}
+        for row, columns in one.measurements.items()
+    }
+    alone = replace(one, measurements=measured, protocol=one.protocol.model_copy(update={"clips": 1}))
+    means, _ = comparison_tables(compare({"gru": alone, "rims": alone}))
+    assert means.caption == "Mean of 3 steps"
+
+
+def test_capped_frames_are_told_of_a_run_and_of_several():
+    one = scored(**ONE)
+    capped = one.measurements["model"]["psnr"] | {"capped": np.eye(5, 3)}
+    rims = replace(one, measurements=one.measurements | {"model": one.measurements["model"] | {"psnr": capped}})
+    told = "3 of 15 frames above 100 dB, counted as 100"
+    assert score_block("balls4", rims).notes == [f"PSNR of model: {told}"]
+    assert comparison_block({"rims": rims, "gru": one}, {}).notes == [f"PSNR of rims: {told}"]
+
+
 def test_of_a_single_step_nothing_is_said_to_be_shaded(scores):
     one = scored(model=([0.1], [10]), blank=([0.5], [1]))
     told = {
@@ -190,6 +227,8 @@ def test_errors_of_plausibility_are_told_of_all_scenes_and_of_one_kind():
         ("max, block O1", ["4", "0.250 (0.125 to 0.500)", "–"], True),
         ("max, block O1, occlusion occluded", ["3", "0.250 (0.125 to 0.500)", "–"], True),
     ]
+    fewer = {"errors": {"max": [error(8), *judged["errors"]["max"][1:]]}, "settings": {"burn_in": 3}}
+    assert plausibility_beside({"rims": judged | {"settings": {"burn_in": 3}}, "gru": fewer}) is None, "of other scenes"
     beside = plausibility_beside({run: judged | {"settings": {"burn_in": 3}} for run in ("rims", "gru")})
     assert beside is not None
     assert [(row.name, row.faint) for row in beside.rows] == [
