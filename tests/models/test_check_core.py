@@ -5,12 +5,13 @@ import sys
 
 import known_bad_cores
 import pytest
+import torch
 from command_line import run
 from own_cores import PLAIN
 from tiny_runs import tiny_data
 
 from videopred.models.conformance import CHECKS, run_checks
-from videopred.models.conformance_ground import FEATURES
+from videopred.models.conformance_ground import FEATURES, mixed, prepared, same
 
 
 def test_a_core_that_fails_is_told_why_one_line_per_check(place, capsys):
@@ -35,6 +36,30 @@ def test_a_core_of_ours_with_a_setting_that_takes_away_what_is_looked_for_says_w
     told = capsys.readouterr()
     assert "a gradient must reach every parameter, got none for input_query.weight" in told.out
     assert "give other settings; docs/cores.md says which take away what a check looks for" in told.err
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (torch.ones(2, 1), r"it holds; shapes \[\(2, 3\)\] and \[\(2, 1\)\]"),
+        (torch.full((2, 3), torch.nan), "it holds; they differ by nan"),
+        (torch.ones(2, 3).double() + 2e-9, "it holds; they differ by 2e-09"),
+    ],
+    ids=["shape", "nan", "rounding"],
+)
+def test_the_same_is_of_one_shape_and_equal_numbers(other, told):
+    same(torch.ones(2, 3), torch.ones(2, 3).double() + 2e-11, "it holds")
+    with pytest.raises(AssertionError, match=f"^{told}$"):
+        same(torch.ones(2, 3), other, "it holds")
+
+
+def test_no_two_values_cancel_where_all_are_mixed():
+    values = torch.eye(3, 5).double()
+    assert mixed(values) != mixed(values.roll(1, 0))
+
+
+def test_a_core_is_looked_at_as_it_predicts():
+    assert not any(module.training for module in prepared(torch.nn.Sequential(torch.nn.Dropout())).modules())
 
 
 def test_precision_is_looked_at_before_all_is_made_double():
