@@ -247,3 +247,9 @@ class Inherits(Undescribed):
 )
 def test_help_has_each_setting_once(settings, told):
     assert inspect.getdoc(settings) == told
+
+
+def test_decay_and_patience_go_with_the_schedules_that_read_them():
+    assert TrainingConfig(schedule="plateau", decay=0.3, patience=2).decay_factor == 0.3
+    with pytest.raises(ValueError, match=r"^--patience must come with --schedule plateau, got 2 without; leave it"):
+        TrainingConfig(stop_after=7, patience=2)
