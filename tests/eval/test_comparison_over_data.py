@@ -12,7 +12,7 @@ from scipy import stats
 from videopred.eval import make_metric
 from videopred.eval import scores as scoring
 from videopred.eval.comparison_over_data import DataComparison, compare_over_data
-from videopred.eval.data_names import by_data, series_of
+from videopred.eval.data_names import by_data
 from videopred.eval.scores import Scores
 from videopred.eval.settings import F1Config, MSEConfig, Protocol
 
@@ -376,46 +376,3 @@ def test_metrics_of_other_settings_are_not_laid_side_by_side():
     assert compared(("gru", f1("a", 0.5)), ("gru", f1("b", 0.5))).rows
     with pytest.raises(ValueError, match=r"SCORES must be of the same settings of metrics as a, got b with .*0\.4"):
         compared(("gru", f1("a", 0.5)), ("gru", f1("b", 0.4)))
-
-
-@pytest.mark.parametrize(
-    ("names", "series"),
-    [
-        (["balls1", "balls10", "balls2"], ("balls*", (1, 10, 2))),
-        (["crops2-48px", "crops3-48px"], ("crops*-48px", (2, 3))),
-        (["4", "678"], ("*", (4, 678))),
-        (["speed-0.5", "speed-0.25", "speed-1"], ("speed-*", (0.5, 0.25, 1))),
-        (["v1.10", "v1.9", "v1.1"], ("v1.*", (10, 9, 1))),
-        (["v2.0-s0.5", "v2.0-s1.5"], ("v2.0-s*", (0.5, 1.5))),
-        (["balls4", "curtain"], None),
-        (["balls4", "colored4"], None),
-        (["balls4-24px", "balls6-48px"], None),
-        (["balls01", "balls1"], None),
-        (["balls", "balls2"], None),
-        (["balls4"], None),
-    ],
-)
-def test_names_that_differ_in_one_number_are_a_series(names, series):
-    assert series_of(names) == series
-
-
-def test_a_series_comes_in_its_order_and_other_data_as_it_was_given():
-    def order(*names: str) -> list[str]:
-        return list(by_data([("gru", table(name, constant(1))) for name in names]))
-
-    assert order("balls10", "balls2", "balls1") == ["balls1", "balls2", "balls10"]
-    assert order("curtain", "balls4") == ["curtain", "balls4"]
-    elsewhere = replace(table("balls4", constant(1)), file="mine/balls4.h5", fingerprint="mine")
-    assert list(by_data([("gru", table("balls4", constant(1))), ("gru", elsewhere)])) == [
-        "datasets/balls4",
-        "mine/balls4",
-    ]
-    for names in (["a.v1", "a.v2"], ["a.v1", "b.v2"]):  # of folders
-        tables = [replace(table(name, constant(1)), file=f"datasets/{name}") for name in names]
-        assert list(by_data([("gru", one) for one in tables])) == names
-
-
-def test_data_that_differ_in_their_ending_alone_are_called_with_it():
-    """A file of ours and one that it was made from."""
-    tables = [replace(table(name, constant(1)), file=f"datasets/{name}") for name in ("two.h5", "two.npz")]
-    assert list(by_data([("gru", one) for one in tables])) == ["two.h5", "two.npz"]
