@@ -284,7 +284,13 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         ),
         (
             lambda model, clips: videopred.evaluate(model, clips, context=3, horizon=2, reference=3),
-            "reference must be clips that are open, got 3; open them with videopred.open_dataset(…)",
+            "reference must be clips that are open, got int; give what videopred.open_dataset returns",
+        ),
+        (
+            lambda model, clips: videopred.judge(
+                lambda *_: None, clips, videopred.Protocol(context=3, horizon=2), reference="a.h5"
+            ),
+            "reference must be clips that are open, got a.h5; give videopred.open_dataset('a.h5')",
         ),
         (
             lambda *_: videopred.train(3),

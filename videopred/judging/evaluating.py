@@ -7,7 +7,7 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from videopred import check, check_path
+from videopred import check
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_of, my_device, pick_device
 from videopred.eval.scores import Scores
@@ -72,9 +72,6 @@ def evaluate(
     """
     models = predictor.values() if isinstance(predictor, Mapping) else [predictor]
     check_opened(file, models, ", or several in a dict; videopred.judge scores functions")
-    check_path.not_a_path("reference", reference, "be clips that are open", "open_dataset")
-    known, fix = reference is None or hasattr(reference, "read_frames"), "open them with videopred.open_dataset(…)"
-    check.require_kind(known, "reference", "be clips that are open", repr(reference), fix)
     if metrics is None:
         metrics = usual_metrics([one.config for one in models if isinstance(one, Predictor)], file)
     fix = "write ('f1.threshold=0.4',)"

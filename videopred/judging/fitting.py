@@ -58,11 +58,16 @@ def check_frames(file: ClipSource, context: int, horizon: int) -> None:
 
 def check_opened(file: ClipSource, predictors: Iterable[object] = (), also: str = "") -> None:
     """Refuse what are no open clips and loaded models; the message says how to open them, see `check_model`."""
-    must, fix = "be clips that are open", "give what videopred.open_dataset returns"
-    check_path.not_a_path("file", file, must, "open_dataset")
-    check.require_kind(hasattr(file, "read_frames"), "file", must, type(file).__name__, fix)
+    _check_clips("file", file)
     for predictor in predictors:
         check_model(predictor, also)
+
+
+def _check_clips(argument: str, clips: ClipSource) -> None:
+    """Refuse what are no open clips."""
+    must, fix = "be clips that are open", "give what videopred.open_dataset returns"
+    check_path.not_a_path(argument, clips, must, "open_dataset")
+    check.require_kind(hasattr(clips, "read_frames"), argument, must, type(clips).__name__, fix)
 
 
 def check_names(models: Iterable[object]) -> None:
@@ -90,7 +95,8 @@ def check_fit(predictor: Predictor, file: ClipSource, name: str = "the model") -
 
 
 def check_reference(reference: ClipSource, file: ClipSource) -> None:
-    """Refuse a reference without a training part, or with frames of another shape than the file has."""
+    """Refuse a reference that is not open, has no training part, or frames of another shape than the file."""
+    _check_clips("reference", reference)
     parts = ", ".join(part for part, clips in reference.parts.items() if clips > 0) or "no clips"
     got = f"{reference.path} (which has {parts})"
     fix = "trivial baselines learn from such: name some by --reference, as long as context and horizon together"
