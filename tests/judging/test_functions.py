@@ -131,3 +131,15 @@ def test_what_only_a_protocol_can_ask_for_is_not_passed_over(file, more):
     message = rf"^how must be of batch_size, device, notes, progress, reference, share, got {next(iter(more))}; say in"
     with pytest.raises(TypeError, match=message):
         judge(grey, file, Protocol(context=3, horizon=5), **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"notes": "by hand"}, r"^notes must be names in a list or tuple, got 'by hand'; write \('by hand',\)"),
+        ({"share": 1}, "^share must be True or False, got 1; choose one of these"),
+    ],
+)
+def test_notes_and_a_share_of_another_kind_are_refused(file, more, message):
+    with pytest.raises(TypeError, match=message):
+        judge(grey, file, Protocol(context=3, horizon=5), **more)

@@ -90,7 +90,6 @@ def evaluate(
         feedback=feedback,
         samples=samples,
     )
-    check.require_kind(isinstance(share, bool), "share", "be True or False", repr(share), "choose one of these")
     groups = _groups(seeds, predictor if isinstance(predictor, Mapping) else {"model": predictor})
     how = How(reference=reference, batch_size=batch_size, progress=progress, share=share)
     return replace(evaluate_protocol(predictor, file, protocol, **how), seeds=groups)

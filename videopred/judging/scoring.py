@@ -78,10 +78,12 @@ def judge_rows(
         ValueError: an unknown metric or part, more clips than there are, context and horizon longer than the clips, a
             reference without a train part or of other frames, a name that a trivial baseline has, or a prediction of
             another shape.
-        TypeError: a name that is no text, or something else than `HowAndWhere` knows.
+        TypeError: a name that is no text, or something of another kind than `HowAndWhere` says, or that it knows not.
     """
     other, fix = ", ".join(how.keys() - HowAndWhere.__optional_keys__), "say in the protocol what is asked"
     check.require_kind(not other, "how", f"be of {', '.join(sorted(HowAndWhere.__optional_keys__))}", other, fix)
+    notes, shares = check.as_names("notes", how.get("notes", ())), how.get("share", False)
+    check.require_kind(isinstance(shares, bool), "share", "be True or False", repr(shares), "choose one of these")
     clips, batch_size = check_protocol(protocol, file), how.get("batch_size", 32)
     batch_size = check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
     reference = _reference(how.get("reference"), file, protocol)
@@ -93,7 +95,7 @@ def judge_rows(
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     tally, varied = Tally(_metrics(protocol), protocol.samples), set[str]()
     segments = asks_for_masks(protocol.metrics) is not None
-    together = sharing() if how.get("share", False) else nullcontext(Share())
+    together = sharing() if shares else nullcontext(Share())
     with together as share, torch.random.fork_rng(seeded_devices(device)):
         progress = how.get("progress", False) and share.writes
         statistics = None if reference is None else _statistics(reference, protocol, batch_size, share, progress)
@@ -121,7 +123,7 @@ def judge_rows(
         scenes=_scenes(file, protocol.part, clips),
         predictable=_predictable(file, protocol.part, clips) if has_times else None,
         notes=(
-            *how.get("notes", ()),
+            *notes,
             *_note_on_reference(how.get("reference"), file),
             *notes_on_places(protocol.metrics, file, protocol.part),
             *_notes_on_samples(protocol, [name for name in predictions if name not in varied]),
