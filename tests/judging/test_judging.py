@@ -210,7 +210,7 @@ def test_a_module_is_asked_in_evaluation_mode_and_left_as_it_was(file):
 def test_a_model_is_scored_where_it_is_and_nowhere_else(file):
     """To name a device would be in vain, so that nobody can."""
     with pytest.raises(TypeError, match="device"):
-        evaluate_protocol(Fading(), file, Protocol(context=3, horizon=5), device="cpu")
+        evaluate_protocol({"model": Fading()}, file, Protocol(context=3, horizon=5), device="cpu")
 
 
 def test_the_global_random_stream_is_left_alone_and_cannot_change_scores(file):
@@ -321,10 +321,11 @@ def test_what_cannot_be_asked(file, change, message):
 
 
 def test_what_is_no_model_or_no_list_of_metrics_is_named(file):
-    with pytest.raises(
-        ValueError, match=r"^predictor must hold at least one model, got none; give one, or name several"
-    ):
+    none = "^models must be one at least, got none; give one, or name several"
+    with pytest.raises(ValueError, match=none):
         evaluate({}, file, context=3, horizon=5)
+    with pytest.raises(ValueError, match=none):
+        judge({}, file, Protocol(context=3, horizon=5))
     with pytest.raises(TypeError, match=r"^metrics must be names in a list or tuple, got 'bce'; write \('bce',\)"):
         evaluate(Fading(), file, context=3, horizon=5, metrics="bce")
     with pytest.raises(TypeError, match=r"^metric_settings must be names in a list or tuple, got 'f1.threshold=.4'"):

@@ -96,7 +96,7 @@ def expected_scores(masks: Tensor, true: Tensor) -> np.ndarray:
 def test_each_frame_is_scored_by_the_masks_that_are_of_it(file, make, feedback):
     model, film = make(), film_of(file)
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mse", *NAMES), feedback=feedback)
-    scores = evaluate_protocol(model, file, asked, batch_size=2, notes=("by hand",))
+    scores = evaluate_protocol({"model": model}, file, asked, batch_size=2, notes=("by hand",))
     assert [note.partition(":")[0] for note in scores.notes] == ["by hand", "own masks of model"]
     seen = film
     if feedback != "true":
@@ -107,7 +107,7 @@ def test_each_frame_is_scored_by_the_masks_that_are_of_it(file, make, feedback):
     expected = expected_scores(expected_masks(model, seen), true)
     np.testing.assert_allclose(scores.values["model"]["own-fg-ari"], expected, atol=1e-6)
     assert len(set(expected.tolist())) > 1
-    plain = evaluate_protocol(model, file, asked.model_copy(update={"metrics": ("mse", "fg-ari")}))
+    plain = evaluate_protocol({"model": model}, file, asked.model_copy(update={"metrics": ("mse", "fg-ari")}))
     for name in ("mse", "fg-ari"):  # asking for masks changes no picture
         np.testing.assert_allclose(scores.values["model"][name], plain.values["model"][name], rtol=1e-5, atol=1e-7)
 
@@ -319,8 +319,8 @@ def test_masks_of_pixels_that_are_drawn_are_of_the_clip_s_own_chance(file):
 def test_asking_for_masks_changes_no_film_that_is_drawn(file):
     """Of each of several samples the pixels are those that are drawn without."""
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mse",), feedback="sample", samples=2)
-    plain = evaluate_protocol(painting(), file, asked)
-    masks = evaluate_protocol(painting(), file, asked.model_copy(update={"metrics": ("mse", "own-miou")}))
+    plain = evaluate_protocol({"model": painting()}, file, asked)
+    masks = evaluate_protocol({"model": painting()}, file, asked.model_copy(update={"metrics": ("mse", "own-miou")}))
     assert len(plain.metrics) > 1
     for column in plain.metrics:
         np.testing.assert_allclose(masks.values["model"][column], plain.values["model"][column], rtol=1e-5)

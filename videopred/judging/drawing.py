@@ -65,7 +65,6 @@ def render(
         TypeError: a path in the place of the model or of clips, or settings of another kind.
     """
     models = dict(predictor) if isinstance(predictor, Mapping) else {"": predictor}
-    check.require(len(models) > 0, "predictor", "hold at least one model", "none", "give one, or name several")
     check_opened(file, itertools.filterfalse(_is_function, models.values()), ", or several in a dict")
     check_names(models)
     picture = PictureConfig() if picture is None else picture

@@ -14,7 +14,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.baselines import BASELINES
 from videopred.judging.batches import Batch, Predicted
-from videopred.judging.fitting import check_fit, check_opened
+from videopred.judging.fitting import check_fit, check_names, check_opened
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.predicting import Predict, PredictBatch, ask, batch_predictor
 from videopred.judging.scoring import How, HowAndWhere, judge_rows
@@ -70,10 +70,11 @@ def evaluate(
             `judge`; or see `judge_rows`.
         TypeError: a path or another thing in the place of a model or of clips.
     """
-    models = predictor.values() if isinstance(predictor, Mapping) else [predictor]
-    check_opened(file, models, ", or several in a dict; videopred.judge scores functions")
+    models = predictor if isinstance(predictor, Mapping) else {"model": predictor}
+    check_names(models)
+    check_opened(file, models.values(), ", or several in a dict; videopred.judge scores functions")
     if metrics is None:
-        metrics = usual_metrics([one.config for one in models if isinstance(one, Predictor)], file)
+        metrics = usual_metrics([one.config for one in models.values() if isinstance(one, Predictor)], file)
     fix = "write ('f1.threshold=0.4',)"
     listed = not isinstance(metric_settings, Mapping)
     check.require_kind(listed, "metric_settings", "be texts in a list", repr(metric_settings), fix)
@@ -90,9 +91,9 @@ def evaluate(
         feedback=feedback,
         samples=samples,
     )
-    groups = _groups(seeds, predictor if isinstance(predictor, Mapping) else {"model": predictor})
+    groups = _groups(seeds, models)
     how = How(reference=reference, batch_size=batch_size, progress=progress, share=share)
-    return replace(evaluate_protocol(predictor, file, protocol, **how), seeds=groups)
+    return replace(evaluate_protocol(models, file, protocol, **how), seeds=groups)
 
 
 def _as_steps(means: Sequence[int]) -> tuple[int, ...]:
@@ -103,11 +104,9 @@ def _as_steps(means: Sequence[int]) -> tuple[int, ...]:
 
 
 def evaluate_protocol(
-    predictor: Predictor | Mapping[str, Predictor], file: ClipSource, protocol: Protocol, **how: Unpack[How]
+    predictors: Mapping[str, Predictor], file: ClipSource, protocol: Protocol, **how: Unpack[How]
 ) -> Scores:
-    """Scores of a model's rollouts under a protocol, on the device of the first; see `evaluate` and `judge_rows`."""
-    predictors = predictor if isinstance(predictor, Mapping) else {"model": predictor}
-    check.require(len(predictors) > 0, "predictor", "hold at least one model", "none", "give one, or name several")
+    """Scores of models' rollouts under a protocol, on the device of the first; see `evaluate` and `judge_rows`."""
     for one in predictors.values():
         check_fit(one, file)
     told = check_masks(protocol.metrics, predictors)

@@ -71,8 +71,9 @@ def _check_clips(argument: str, clips: ClipSource) -> None:
 
 
 def check_names(models: Iterable[object]) -> None:
-    """Refuse models whose names are no text."""
+    """Refuse no models at all, and models whose names are no text."""
     names = list(models)
+    check.require(len(names) > 0, "models", "be one at least", "none", "give one, or name several")
     fits = all(isinstance(name, str) for name in names)
     check.require_kind(fits, "models", "have text as names", names, "put quotes around them")
 
