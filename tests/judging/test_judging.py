@@ -360,6 +360,8 @@ def test_a_reference_needs_a_train_part(file):
     (told,) = alone.notes
     assert told == "mean frame and copy last calibrated are left out, as data/bare.h5 has no train part to learn from"
     assert evaluate(Fading(), bare, context=3, horizon=5, reference=file).reference == "data/made-up.h5"
+    with pytest.raises(ValueError, match="models must have other names than the trivial baselines, got mean frame"):
+        evaluate({"mean frame": Fading()}, bare, context=3, horizon=5)  # other scores of this data may have such a row
 
 
 def test_a_reference_with_short_clips_is_refused(file):

@@ -17,7 +17,7 @@ from videopred.eval.metric import Quantity
 from videopred.eval.positions import Kept
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
-from videopred.judging.baselines import baselines_for
+from videopred.judging.baselines import BASELINES, baselines_for
 from videopred.judging.batches import Batch, Predicted, films, seed_sample
 from videopred.judging.fitting import check_names, check_protocol, check_reference
 from videopred.judging.given_films import GivenTruth
@@ -91,7 +91,7 @@ def judge_rows(
     measured_on = measuring_device(device)
     baselines = baselines_for(file, protocol.context, reference is not None)
     check_names(predictions)
-    taken = ", ".join(name for name in predictions if name in baselines)
+    taken = ", ".join(name for name in predictions if name in BASELINES)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     tally, varied = Tally(_metrics(protocol), protocol.samples), set[str]()
     segments = asks_for_masks(protocol.metrics) is not None
