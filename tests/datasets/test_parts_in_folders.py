@@ -43,6 +43,12 @@ def test_folders_of_parts_are_one_set(films, tmp_path):
     assert found["clips"] == "2 train, 1 validation, 1 test"
 
 
+def test_a_folder_may_be_called_as_a_group_of_a_data_file_is(films):
+    (films / "val").rename(films / "Dev")
+    (films / "test").rename(films / "tests")
+    assert read_films(films).parts == {"train": 2, "validation": 1, "test": 1}
+
+
 def test_what_differs_between_the_parts_is_said_of_each(films):
     iio.imwrite(films / "test" / "e.gif", COLOR[0], duration=100, loop=0)
     (films / "val" / "notes.txt").write_text("few")

@@ -10,6 +10,13 @@ from videopred.amounts import shapes_told
 PARTS = {"train": "training", "validation": "validation", "test": "test"}
 """Parts of a data set: the word on the command line -> the group in the file. Order is the address of a part."""
 
+PART_OF = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("val", "valid", "validate", "validation", "dev"), "validation"),
+    **dict.fromkeys(("test", "tests", "testing"), "test"),
+}
+"""What others call parts, in small letters -> the part."""
+
 
 def clip_seed(seed: int, part: str, index: int) -> np.random.SeedSequence:
     """The random source of one clip, which depends on (seed, part, index) alone.

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from videopred import check
 from videopred.datasets.advice import how_to_import
-from videopred.datasets.clip import PARTS, Clip
+from videopred.datasets.clip import PART_OF, PARTS, Clip
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.file_layout import CONTACTS, FORMAT, NAMES, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.fingerprint import hash_files, hash_values
@@ -27,12 +27,6 @@ _WHOLE_TRUTH = {"groups", "positions", "velocities", "collisions", "events", "vi
 _OF_OBJECTS = {"positions": 4, "velocities": 4, "visibility/fraction": 3, "objects/mass": 2, "objects/radius": 2}
 """What is told of each object -> how many axes it has; the third one is of objects, or without time the second."""
 _OF_PIXELS = ("groups", "collisions")
-_MEANT = {
-    **dict.fromkeys(("train", "training"), "training"),
-    **dict.fromkeys(("val", "valid", "validate", "validation", "dev"), "validation"),
-    **dict.fromkeys(("test", "tests", "testing"), "test"),
-}
-"""Names in small letters that others give to parts -> those that are read."""
 _OFFSETS = {
     -0.5: "positions lie half a pixel left of and above most objects in groups, as if the center of the top left pixel "
     "were (0, 0); here it is (0.5, 0.5): add 0.5 px to both coordinates in the file",
@@ -185,7 +179,7 @@ class ClipFile(ClipSource):
         self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
         self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
         there = self.arrays.groups()
-        meant = {name: _MEANT[name.lower()] for name in sorted(there) if name.lower() in _MEANT}
+        meant = {name: PARTS[PART_OF[name.lower()]] for name in sorted(there) if name.lower() in PART_OF}
         unread = [f"the group {name}; call it {group}" for name, group in meant.items() if group not in there]
         if unread:
             self.remarks["unread"] = ", ".join(unread)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check, check_path
-from videopred.datasets.clip import PARTS
+from videopred.datasets.clip import PART_OF, PARTS
 from videopred.datasets.converting import convert
 from videopred.datasets.foreign_films import ConvertedFilms, RawFilms, visible
 from videopred.datasets.h5_arrays import SUFFIXES, read_h5
@@ -17,9 +17,6 @@ from videopred.datasets.picture_films import read_gifs, read_pngs
 from videopred.datasets.video_films import read_videos
 
 _ALWAYS = ("part", "range", "frames", "height", "width", "color")
-_PARTS = {"train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation"}
-_PARTS |= {"test": "test", "testing": "test"}
-"""Name of a folder -> the part whose films it holds."""
 
 
 class Format(NamedTuple):
@@ -99,7 +96,7 @@ def _parts_in(source: Path) -> dict[str, Path]:
     inside = [] if any(map(_file(".png", ".gif", ".mp4"), there)) else [path for path in there if path.is_dir()]
     named: dict[str, Path] = {}
     for path in inside:
-        part = _PARTS.get(path.name.lower(), "")
+        part = PART_OF.get(path.name.lower(), "")
         if other := named.get(part) if part else None:
             raise _mixed(f"{path.name} and {other.name} in {source}, which are one part")
         named[part] = path
