@@ -214,7 +214,7 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         ),
         (
             lambda model, clips: videopred.evaluate(model, clips, metric_settings={"f1.threshold": 0.3}),
-            "metric_settings must be texts in a list, got {'f1.threshold': 0.3}; write ('f1.threshold=0.4',)",
+            "metric_settings must be names in a list or tuple, got {'f1.threshold': 0.3}; write ('f1.threshold=0.4',)",
         ),
         (
             lambda _, clips: judge(lambda film, horizon: film, clips, Protocol(context=3, horizon=2), seeds=("a", "b")),

@@ -145,14 +145,14 @@ def whole_number(argument: str, value: int, at_least: int, fix: str) -> int:
     return int(value)
 
 
-def as_names(argument: str, value: Iterable[str]) -> tuple[str, ...]:
+def as_names(argument: str, value: Iterable[str], fix: str = "give their names as text") -> tuple[str, ...]:
     """Return names that stand in a list, a tuple or the like.
 
     Raises:
-        TypeError: they do not; a text, too, would be taken for its letters.
+        TypeError: they do not; a text, too, would be taken for its letters, and of a dict what it says of each is lost.
     """
-    found = None if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
-    fix = f"write ({value!r},)" if isinstance(value, str) else "give their names as text"
+    found = None if isinstance(value, str | Mapping) or not isinstance(value, Iterable) else tuple(value)
+    fix = f"write ({value!r},)" if isinstance(value, str) else fix
     fits = found is not None and all(isinstance(name, str) for name in found)
     require_kind(fits, argument, "be names in a list or tuple", repr(value), fix)
     return found or ()

@@ -330,6 +330,8 @@ def test_what_is_no_model_or_no_list_of_metrics_is_named(file):
         evaluate(Fading(), file, context=3, horizon=5, metrics="bce")
     with pytest.raises(TypeError, match=r"^metric_settings must be names in a list or tuple, got 'f1.threshold=.4'"):
         evaluate(Fading(), file, context=3, horizon=5, metric_settings="f1.threshold=.4")
+    with pytest.raises(TypeError, match=r"^metrics must be names in a list or tuple, got \{'f1': \{'threshold': 0.1"):
+        evaluate(Fading(), file, context=3, horizon=5, metrics={"f1": {"threshold": 0.1}})
     with pytest.raises(TypeError, match=r"^metrics must be names in a list or tuple, got b'ab'; give their names"):
         evaluate(Fading(), file, context=3, horizon=5, metrics=b"ab")
     with pytest.raises(TypeError, match=r"^first must be a whole number, got 2\.5; leave it out for all"):

@@ -75,9 +75,6 @@ def evaluate(
     check_opened(file, models.values(), ", or several in a dict; videopred.judge scores functions")
     if metrics is None:
         metrics = usual_metrics([one.config for one in models.values() if isinstance(one, Predictor)], file)
-    fix = "write ('f1.threshold=0.4',)"
-    listed = not isinstance(metric_settings, Mapping)
-    check.require_kind(listed, "metric_settings", "be texts in a list", repr(metric_settings), fix)
     if first is not None:
         check.whole_number("first", first, 1, "leave it out for all")
     protocol = Protocol(
@@ -85,7 +82,7 @@ def evaluate(
         horizon=file.horizon if horizon is None else horizon,
         part=part,
         metrics=check.as_names("metrics", metrics),
-        metric_settings=check.as_names("metric_settings", metric_settings),
+        metric_settings=check.as_names("metric_settings", metric_settings, "write ('f1.threshold=0.4',)"),
         means=_as_steps(means),
         clips=first,
         feedback=feedback,
