@@ -5,7 +5,7 @@ import pytest
 
 from videopred.eval import make_metric
 from videopred.eval.tables import CEILING, best_rows, value_with_half, written
-from videopred.eval.text import markdown
+from videopred.eval.text import Block, markdown
 
 NAN = np.nan
 
@@ -56,5 +56,11 @@ def test_small_errors_keep_two_digits(name, value, told):
 
 
 def test_in_markdown_names_stand_left_and_numbers_right():
-    told = markdown("run", ["f1 ", "mse"], ["a", "b"], [["0.5 ", "0.6*"], ["1", "2"]])
-    assert told == "| run | f1 | mse |\n| --- | ---: | ---: |\n| a | 0.5 | 1 |\n| b | 0.6* | 2 |"
+    block = Block("run", ["f1 ", "mse"], ["a", "b"], [["0.5 ", "0.6*"], ["1", "2"]])
+    table = "| run | f1 | mse |\n| --- | ---: | ---: |\n| a | 0.5 | 1 |\n| b | 0.6* | 2 |"
+    assert markdown("two runs", [block], ["first", "last"]) == f"two runs\n\n{table}\n\nfirst\n\nlast\n"
+
+
+def test_a_name_in_markdown_is_no_html_and_no_line_of_its_own():
+    told = markdown("of <b>", [Block("x&y", ["f"], ["a\nb"], [["<script>"]])], ["<i>"])
+    assert told == "of &lt;b>\n\n| x&amp;y | f |\n| --- | ---: |\n| a\\nb | &lt;script> |\n\n&lt;i>\n"

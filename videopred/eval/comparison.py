@@ -158,8 +158,7 @@ class Comparison:
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
-        blocks = (markdown(*block) for block in self._blocks())
-        return "\n\n".join([self._title(), *blocks, *self._legend()]) + "\n"
+        return markdown(self._title(), self._blocks(), self._legend())
 
     def latex(self) -> str:
         """The same as tables for a paper."""

@@ -20,8 +20,7 @@ def data_table(comparison: "DataComparison") -> str:
 
 def data_document(comparison: "DataComparison") -> str:
     """The table over data sets as a document in Markdown."""
-    blocks = [markdown(*block) for block in _blocks(comparison)]
-    return "\n\n".join([_title(comparison), *blocks, *_legend(comparison)]) + "\n"
+    return markdown(_title(comparison), _blocks(comparison), _legend(comparison))
 
 
 def data_latex(comparison: "DataComparison") -> str:

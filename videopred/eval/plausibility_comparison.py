@@ -22,9 +22,8 @@ from videopred.eval.plausibility import kinds_of, wrong
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import asked_alike, asked_of_films
 from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, kinds_block, kinds_table
-from videopred.eval.text import csv_text, markdown, without_nan
+from videopred.eval.text import Block, csv_text, markdown, without_nan
 from videopred.files import json_text, write_all
-from videopred.printable import printable_lines
 from videopred.run_files import run_name
 
 
@@ -128,17 +127,17 @@ class PlausibilityComparison:
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
-        if not self.labelled:
-            return "\n\n".join([self._title, NO_LABELS, *self.notes]) + "\n"
-        tables = (markdown(*kinds_block(*table)) for table in self._tables())
-        return "\n\n".join([self._title, *tables, *self._legend()]) + "\n"
+        return markdown(self._title, *self._told())
 
     def latex(self) -> str:
         """The same as tables for a paper."""
+        return latex(self._title, *self._told())
+
+    def _told(self) -> tuple[list[Block], list[str]]:
+        """Tables, and what is to be said of them."""
         if not self.labelled:
-            return latex(self._title, [], [NO_LABELS, *self.notes])
-        blocks = [kinds_block(*table) for table in self._tables()]
-        return latex(self._title, blocks, self._legend())
+            return [], [NO_LABELS, *self.notes]
+        return [kinds_block(*table) for table in self._tables()], self._legend()
 
     @property
     def notes(self) -> list[str]:
@@ -224,6 +223,6 @@ class PlausibilityComparison:
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        texts = (json_text(self.to_dict()), self.to_csv(), printable_lines(self.markdown()), self.latex())
+        texts = (json_text(self.to_dict()), self.to_csv(), self.markdown(), self.latex())
         paths = [folder / name for name in COMPARED_FILES]
         return write_all(dict(zip(paths, texts, strict=True)), overwrite=overwrite)

@@ -34,16 +34,25 @@ def aligned_lines(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) 
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
-def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    """The same as a table of Markdown."""
-    lines = [[corner, *heads], ["---", *["---:"] * len(heads)]]
-    lines += [[name, *(column[i] for column in columns)] for i, name in enumerate(rows)]
+def markdown(title: str, blocks: Iterable[Block], notes: Iterable[str]) -> str:
+    """A document in Markdown: a table for each block, and what the numbers mean below."""
+    return "\n\n".join([_plain(title), *map(_marked_table, blocks), *map(_plain, notes)]) + "\n"
+
+
+def _marked_table(block: Block) -> str:
+    lines = [[block.corner, *block.heads], ["---", *["---:"] * len(block.heads)]]
+    lines += [[name, *(column[i] for column in block.columns)] for i, name in enumerate(block.rows)]
     return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
 
 
 def _cell(text: str) -> str:
     """A cell of a table of Markdown, in which a bar would begin the next one."""
-    return printable(text.strip()).replace("|", r"\|")
+    return _plain(text.strip()).replace("|", r"\|")
+
+
+def _plain(text: str) -> str:
+    """Text as it is in Markdown, where a name may look like HTML."""
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;")
 
 
 def csv_text(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:

@@ -14,7 +14,6 @@ from videopred.files import write_all
 from videopred.plots.curves import draw_curves
 from videopred.plots.points import draw_points
 from videopred.plots.score_panel import Curve, ScorePanel, over_steps
-from videopred.printable import printable_lines
 from videopred.rendering.canvas import figure_bytes, our_style
 
 
@@ -44,7 +43,7 @@ def save_comparison(
 def _content(comparison: Comparison | DataComparison, ending: str, curves: bool) -> bytes | str:
     """What goes into the file with that ending."""
     if ending == ".md":
-        return printable_lines(comparison.markdown())
+        return comparison.markdown()
     if ending == ".tex":
         return comparison.latex()
     if ending == ".csv":
