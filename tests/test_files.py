@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from stat import S_IMODE
 
 import numpy as np
 import pytest
@@ -52,6 +53,20 @@ def test_what_was_there_is_replaced_at_the_end(tmp_path):
         partial.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
+
+
+def test_what_others_may_not_read_stays_so_when_it_is_replaced(tmp_path):
+    path = tmp_path / "file.txt"
+    for rights, kept in ((0o600, 0o600), (0o664, 0o664), (0o440, 0o640)):
+        path.write_text("old")
+        path.chmod(rights)
+        write_text(path, "new")
+        assert S_IMODE(path.stat().st_mode) == kept
+        path.unlink()
+    path.mkdir(0o700)
+    with whole_folder(path):
+        pass
+    assert S_IMODE(path.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -225,6 +240,7 @@ def test_if_one_of_several_files_cannot_take_its_name_all_are_as_before(tmp_path
     linked, real, other, past = (tmp_path / name for name in ("linked", "real", "other", "past"))
     past.symlink_to(tmp_path / "gone")
     real.write_text("real")
+    real.chmod(0o600)
     linked.symlink_to(real)
     other.write_text("other")
     (tmp_path / left_by(1, "other", "replaced")).write_text("of another process")
@@ -253,6 +269,7 @@ def test_if_one_of_several_files_cannot_take_its_name_all_are_as_before(tmp_path
     else:
         assert {path: path.read_bytes() for path in contents} == contents
         assert names(tmp_path) == sorted({*there, "made"} - {"past"})
+    assert S_IMODE(real.stat().st_mode) == 0o600
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):

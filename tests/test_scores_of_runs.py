@@ -1,11 +1,14 @@
 """Which scores the list of runs tells of which run."""
 
 import json
+import os
 
+import pytest
 from test_runs import look, make_run
 
 from videopred.eval.file_names import ScoreFile, scores_in
 from videopred.files import write_json
+from videopred.report.found import find_run
 from videopred.runs import run_stamp
 
 
@@ -45,6 +48,17 @@ def test_scores_on_other_clips_of_the_same_name_stand_beside_each_other(tmp_path
         write_json(tmp_path / "eval" / "a" / folder / "scores.json", content | {"fingerprint": clips})
     found = look(tmp_path / "models", tmp_path / "eval")["a"].scores
     assert {name: of["mse"] for name, of in found.items()} == {"balls": 0.25, "balls, in a/balls-new": 0.5}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_in_the_place_of_scores_is_not_waited_for(tmp_path):
+    make_run(tmp_path / "models" / "a")
+    for name in ("a/balls/scores.json", "b/balls/scores.json", "a/balls/plausibility.json"):
+        (tmp_path / "eval" / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(tmp_path / "eval" / name)
+    assert look(tmp_path / "models", tmp_path / "eval")["a"].scores == {}
+    found = find_run(tmp_path / "models" / "a", tmp_path / "eval")
+    assert (found.scores, found.plausibility) == ({}, {})
 
 
 def test_scores_whose_stamps_are_no_dictionary_are_of_no_run(tmp_path):

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from glob import escape
 from io import BytesIO
 from pathlib import Path
+from stat import S_IMODE, S_IWUSR
 from typing import Any
 
 from videopred import check, check_path
@@ -35,7 +36,8 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     The folder is made, and goes away again if nothing comes of it; what was at `path` is replaced at the very end. A
     link stays, and the file comes to where it leads, such as another disk. A killed process leaves the temporary file,
     `.<name>.<machine>-<process>-<random>.partial`, and never half a file under the final name; whoever writes the same
-    file next on that machine clears it away, or a day later on another.
+    file next on that machine clears it away, or a day later on another. Whoever could read what was there can read the
+    new file, and nobody else.
 
     Args:
         path: the file to make.
@@ -50,6 +52,7 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
         try:
             _clear(target, "partial")
             yield partial
+            _let_the_same_in(target, partial)
             replace(partial, target)
         finally:
             with suppress(OSError):  # nothing there: renamed, or never made
@@ -133,7 +136,7 @@ def _keep(target: Path, copies: ExitStack, undo: ExitStack) -> None:
     copy = _beside(target, "replaced")
     copies.callback(_remove, copy)
     _clear(target, "replaced")
-    shutil.copyfile(target, copy)
+    shutil.copy(target, copy)
     undo.callback(_bring_back, copy, target)
 
 
@@ -231,6 +234,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
             _clear(target, "partial")
             partial.mkdir()
             yield partial
+            _let_the_same_in(target, partial)
             with HeldInterrupt() as interrupt:  # between two names, the old folder has none that is known
                 with suppress(FileNotFoundError):
                     replace(target, replaced)  # a folder that holds something gives its name to no other
@@ -288,6 +292,12 @@ def folders_of(path: Path) -> Iterator[None]:
             with suppress(OSError):  # never made, or others have put something there
                 folder.rmdir()
         raise
+
+
+def _let_the_same_in(old: Path, new: Path) -> None:
+    """Give a file or folder the rights of what it replaces, if anything is there; its owner may always write there."""
+    with suppress(OSError):  # nothing there, or a disk without rights
+        new.chmod(S_IMODE(old.stat().st_mode) | S_IWUSR)
 
 
 def _beside(path: Path, ending: str) -> Path:

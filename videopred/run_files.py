@@ -1,7 +1,7 @@
 """What tells a run by its files: a folder with its settings, one of runs from several seeds, or an export. Light."""
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
 SETTINGS, RECORD = "settings.json", "run.json"
 """In the folder of a run: its settings, and what happened to it."""
@@ -53,7 +53,7 @@ def together(name: str, others: int) -> str:
     return f"{name}-and-{others}-more" if others else name
 
 
-def last_name(path: Path) -> str:
+def last_name(path: PurePath) -> str:
     """The name of a file or run; that of a run from a seed, or of its export, behind that of its experiment."""
     above = path.parent.name if is_seed_folder(path.name.removesuffix(EXPORT)) else ""
     return f"{above}/{path.name}" if above else path.name

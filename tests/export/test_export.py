@@ -7,7 +7,6 @@ import shlex
 import shutil
 import sys
 from pathlib import Path, PureWindowsPath
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -137,6 +136,21 @@ def test_who_gives_a_checkpoint_as_a_run_is_told_how_to_make_one_of_it(run):
         load_run(moved)
 
 
+@pytest.mark.parametrize("command", ["loop.py --token 5ecret http://me:pw@host/", "videopredict a", ""])
+def test_it_does_not_say_what_a_program_of_one_s_own_was_given(run, command):
+    write_json(run / "run.json", RECORD | {"command": command})
+    assert "command" not in read_export(export_run(run)).record
+
+
+def test_paths_of_windows_are_shortened_anywhere(run):
+    data = DataRecord(path=r"C:\Users\me\d.h5", name="balls4", sha256="ab12")
+    write_run(run, config_of("rims").model_copy(update={"init_from": r"D:\me\first", "data": data}))
+    write_json(run / "run.json", RECORD | {"command": r"videopred train 'C:\Users\me\d.h5' --init-from 'D:\me\first'"})
+    export = read_export(export_run(run))
+    assert export.record["command"] == "videopred train d.h5 --init-from first"
+    assert (export.settings["init_from"], export.settings["data"]["path"]) == ("first", "d.h5")
+
+
 def test_it_says_where_it_came_from_but_nothing_of_the_machine(run):
     export = read_export(export_run(run))
     told = "videopred train d.h5 --core.units 6 --out=run --init-from first --data 'two balls.h5' --noise 0.2"
@@ -168,7 +182,6 @@ def test_on_windows_it_says_nothing_of_folders_behind_backslashes_either(run, mo
         "mine:Core",
     )
     write_json(run / "run.json", RECORD | {"command": shlex.join(words)})
-    monkeypatch.setattr("videopred.export.os", SimpleNamespace(sep="\\", altsep="/"))
     monkeypatch.setattr("videopred.export.Path", PureWindowsPath)
     told = gather(run, half=False).record["command"]
     assert shlex.split(told) == ["videopred", "train", "two balls.h5", "--out=run", "--init-from", "b", "mine:Core"]

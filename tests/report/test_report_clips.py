@@ -291,7 +291,7 @@ def test_films_of_plausibility_are_asked_for_until_they_are_drawn(tmp_path, kind
     folder.mkdir(parents=True)
     (folder / "plausibility.json").write_text('{"settings": {"data": "films.h5"}, "errors": {}}')
     for kind in kinds:
-        (folder / f"scene-2.{kind}").touch()
+        (folder / f"scene-2.{kind}").write_bytes({"gif": b"GIF89a", "png": b"\x89PNG"}[kind])
     told = tell_run(find_run(made_up_run(tmp_path / "mine"), tmp_path / "eval"), None, None, CPU)
     assert any("--draw 0" in one.command for one in told.missing) == (not kinds)
 

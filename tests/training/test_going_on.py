@@ -144,7 +144,7 @@ def test_a_run_without_a_record_of_its_data_asks_for_it(data, tmp_path, courses)
 
 
 def test_a_finished_run_says_so_only_to_who_watches(data, tmp_path, courses, capfd):
-    run = begin(data, tmp_path / "run")
+    run = begin(data, tmp_path / "my\u202erun")
     noted = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(noted | {"state": "finished"}))
     assert resume(run) == run
@@ -152,5 +152,5 @@ def test_a_finished_run_says_so_only_to_who_watches(data, tmp_path, courses, cap
     with pytest.raises(ValueError, match=r"^--device must be one of auto, cpu, cuda, mps, got tpu; did you"):
         resume(run, device="tpu")
     assert resume(run, progress=True) == run
-    assert capfd.readouterr().err == f"{run} is finished, and left as it was\n"
+    assert capfd.readouterr().err == f"{tmp_path / 'my'}\\u202erun is finished, and left as it was\n"
     assert len(courses) == 1

@@ -86,8 +86,11 @@ def scores_in(results: Path, stamps: Collection[str] | None = None) -> list[Path
 
 
 def may_be_of(file: Path, stamps: Collection[str] | None) -> bool:
-    """Whether a file of scores or of plausibility is of runs with these stamps, as far as can be told."""
-    return stamps is None or not (said := stamps_in(file)) or not said.isdisjoint(stamps)
+    """Whether a file of scores or of plausibility is of runs with these stamps, as far as can be told.
+
+    What is no file is of none: a pipe would be waited for.
+    """
+    return file.is_file() and (stamps is None or not (said := stamps_in(file)) or not said.isdisjoint(stamps))
 
 
 def stamps_in(file: Path) -> set[str]:
@@ -105,6 +108,8 @@ def score_files(results: Path) -> list[ScoreFile]:
     """
     found = []
     for path in sorted(path for above in ("*", "*/*") for path in results.glob(f"{above}/*/{SCORES}")):
+        if not path.is_file():  # as in `may_be_of`
+            continue
         filed_under = path.parent.parent.relative_to(results).as_posix()
         try:
             content = json.loads(path.read_text(encoding="utf-8"))

@@ -1,10 +1,9 @@
 """Share a trained model: from a run folder to one small file, which stands for the run wherever one is asked for."""
 
-import os
 import shlex
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from torch import Tensor
@@ -100,12 +99,15 @@ def in_16_bits(weights: Mapping[str, Tensor], argument: str) -> dict[str, Tensor
 
 
 def _settings(config: RunConfig) -> dict[str, Any]:
-    """The settings, with names of files in the place of paths, which have a meaning on this machine only."""
+    """The settings, with names of files in the place of paths, which have a meaning on this machine only.
+
+    Paths of Windows are known anywhere, as a run may be exported on another machine, and they know those of others.
+    """
     settings = config.model_dump(mode="json")
     if config.data is not None:
-        settings["data"]["path"] = Path(config.data.path).name
+        settings["data"]["path"] = PureWindowsPath(config.data.path).name
     if config.init_from is not None:
-        settings["init_from"] = last_name(Path(config.init_from))
+        settings["init_from"] = last_name(PureWindowsPath(config.init_from))
     return settings
 
 
@@ -114,9 +116,11 @@ def _record(run: Path, config: RunConfig) -> dict[str, Any]:
     record = {name: value for name, value in read_record(run).items() if name not in OF_THIS_MACHINE}
     if record.get("data"):
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
-    if "command" in record:
-        learned = Path("" if config.data is None else config.data.path).name
-        place, source = last_name(run.resolve()), config.init_from and last_name(Path(config.init_from))
+    if not record.get("command", "").startswith("videopred "):  # what a program of one's own was given may be secret
+        record.pop("command", None)
+    else:
+        learned = PureWindowsPath("" if config.data is None else config.data.path).name
+        place, source = last_name(run.resolve()), config.init_from and last_name(PureWindowsPath(config.init_from))
         words = shlex.split(record["command"])
         if any(word.partition("=")[0] == "--seeds" for word in words):  # which are trained in one folder
             place = run.resolve().parent.name
@@ -140,6 +144,6 @@ def _elsewhere(before: str, word: str, names: Mapping[str, str | None]) -> str:
     is_folder = bool(value) and not value.startswith("-") and Path(value).name in ("", "..")
     if name and (is_folder or flag == "--init-from"):  # whose seed-1 says nothing without the folder around it
         value = name
-    elif {os.sep, os.altsep} & {*value}:
-        value = last_name(Path(value))
+    elif {"/", "\\"} & {*value}:
+        value = last_name(PureWindowsPath(value))
     return f"{flag}={value}" if equals else value

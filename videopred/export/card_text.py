@@ -20,6 +20,7 @@ from videopred.experiments import experiment_names
 from videopred.models import name_of_part
 from videopred.models.own import settings_of
 from videopred.models.predictor import Predictor
+from videopred.printable import printable_lines
 from videopred.run_files import data_name
 from videopred.run_record import updates_learned
 from videopred.training.schedules import own_frames
@@ -99,7 +100,8 @@ def card_text(of: Described) -> str:
         "Scores": _reached(of),
         "Limits": _limits(of),
     }
-    return "\n\n".join([*head, *(part for title, parts in sections.items() for part in (f"## {title}", *parts))]) + "\n"
+    parts = [*head, *(part for title, parts in sections.items() for part in (f"## {title}", *parts))]
+    return printable_lines("\n\n".join(parts)) + "\n"
 
 
 def _summary(of: Described) -> str:

@@ -152,4 +152,13 @@ def _drawn_scene(folder: Path) -> list[tuple[Path, Path]]:
     """Film and still of the first scene of which there are both; none if there is none."""
     films = sorted(folder.glob("scene-*.gif"), key=lambda film: (len(film.name), film.name))  # scene 2 before scene 10
     pairs = [(film, film.with_suffix(".png")) for film in films]
-    return [pair for pair in pairs if pair[1].is_file()][:1]
+    return [pair for pair in pairs if _begins(pair[0], b"GIF8") and _begins(pair[1], b"\x89PNG")][:1]
+
+
+def _begins(file: Path, kind: bytes) -> bool:
+    """Whether a file is there that is a picture of a kind: a link of somebody else's may lead to any file of one's own,
+    which a page that is shared must not hold."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return opened.read(len(kind)) == kind

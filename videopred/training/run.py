@@ -16,6 +16,7 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.device import device_name, pick_device, seeded_devices, usual_numbers
 from videopred.interrupt import stop_if_lost
 from videopred.models.settings import PredictorConfig
+from videopred.printable import printable
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.course import Course
@@ -275,7 +276,7 @@ def resume(
         if data is not None:
             _same_clips(config, data)  # refuses others
         if progress:
-            print(f"{run} is finished, and left as it was", file=sys.stderr)
+            print(printable(f"{run} is finished, and left as it was"), file=sys.stderr)
         return run
     file = _same_clips(config, data)
     if data is not None:
