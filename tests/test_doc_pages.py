@@ -139,9 +139,9 @@ def test_ones_own_model_and_metric_are_judged(tmp_path, monkeypatch, capsys):
     exec(judged + several + known, {})
     shown = capsys.readouterr().out
     assert "mean over runs" in shown
-    assert "\nmine, 3 seeds " in shown
+    assert "\npaler, 3 seeds " in shown
     assert "area   difference of the shares of pixels that are 0.5 or more" in shown
-    cli.run(["compare", "eval/mine", "--out", "eval/of-mine"])
+    cli.run(["compare", "eval/paler", "--out", "eval/of-mine"])
     assert "\npale " in capsys.readouterr().out
     data = tiny_data(Path("datasets/balls4.h5"))
     train(data, tiny_model(), tiny_training(updates=1), out="models/balls4-rims", device="cpu")
