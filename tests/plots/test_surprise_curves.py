@@ -8,6 +8,7 @@ from pathlib import Path
 import imageio.v3 as iio
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 from user_styles import in_style
@@ -22,6 +23,7 @@ from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.plots.surprise_curves import (
     CALM,
     IMPOSSIBLE,
+    OTHER,
     POSSIBLE,
     _plot,
     draw_scenes,
@@ -112,6 +114,15 @@ def test_what_is_marked_is_named_on_the_side_where_there_is_room(place, place_of
     assert name.get_horizontalalignment() == side
 
 
+def test_of_two_tricks_the_first_is_named_and_turns_the_border(place):
+    pair = pairs_of(*judged(place / "films.h5"), 0)[0]._replace(marks=(7, 20))
+    axes = Figure().subplots()
+    _plot(axes, pair, "surprise")
+    assert [name.xy[0] for name in axes.texts if pair.marked in name.get_text()] == [7]
+    turned = [has(image[71:73], IMPOSSIBLE) for image in scene_gif_frames([pair], "O1/0001", "nats")]
+    assert turned == [number >= 7 for number in range(1, FRAMES + 1)]
+
+
 def test_small_surprises_have_short_labels(place):
     scores, films = judged(place / "films.h5")
     pair = pairs_of(scores, films, 0)[0]
@@ -188,6 +199,27 @@ def test_curves_of_every_second_frame_are_whole_at_the_end(place):
     assert grown.max() > 0.93 * picture.shape[2]
 
 
+def test_surprise_at_a_frame_shows_as_soon_as_the_frame_does(place):
+    pair = pairs_of(*judged(place / "folder", every=2), 1)[0]
+    surprise, frames = np.zeros_like(pair.surprise), len(pair.numbers)
+    surprise[1, -5] = 1
+    picture = scene_gif_frames([pair._replace(surprise=surprise)], "O1/0001", "nats")[:, 190:]
+    top = np.flatnonzero((picture[-1] == IMPOSSIBLE).all(-1).any(1))[0]
+    assert [has(image[top], IMPOSSIBLE) for image in picture] == [t >= frames - 5 for t in range(frames)]
+
+
+def test_numbers_in_a_still_are_those_of_the_frames_above_them(place, monkeypatch):
+    pair = pairs_of(*judged(place / "folder", every=2), 1)[0]
+    pair = pair._replace(shown=np.random.default_rng(0).integers(256, size=pair.shown.shape, dtype=np.uint8))
+    lines = []
+    monkeypatch.setattr(Page, "write", lambda self, words, x, *_, **__: lines.append((words, x)))
+    image = scene_still([pair], "O1/0001", "nats")
+    centres = {int(words): x for words, x in lines if words.isdecimal()}
+    assert len(centres) == 9
+    for number, x in centres.items():
+        assert [left + WIDTH for _, left in where(image, pair.shown[1, number // 2], 2)] == [x]
+
+
 def test_all_that_is_drawn_is_named(place, monkeypatch):
     """The scene, the films, and the numbers of the frames as the folder counts them."""
     written = []
@@ -199,6 +231,16 @@ def test_all_that_is_drawn_is_named(place, monkeypatch):
     written.clear()
     scene_gif_frames(pairs, "O1/0001", "nats")
     assert {"O1/0001", *(label for pair in pairs for label in pair.labels)} == set(written)
+
+
+@pytest.mark.parametrize("draw", [scene_still, scene_gif_frames])
+def test_films_are_named_in_the_colors_of_their_curves(place, monkeypatch, draw):
+    pairs, colors = pairs_of(*judged(place / "films.h5"), 1), {}
+    monkeypatch.setattr(Page, "write", lambda self, words, x, y, color=None, *_, **__: colors.update({words: color}))
+    draw(pairs, "O1/0002", "nats")
+    for pair in pairs:
+        for label, color in zip(pair.labels, (POSSIBLE, IMPOSSIBLE), strict=True):
+            assert colors.get(label, colors.get(label.partition(",")[0])) == color
 
 
 def test_captions_of_narrow_films_stand_apart_over_them_and_within_the_page(place, monkeypatch):
@@ -258,7 +300,9 @@ def test_without_labels_nothing_is_called_impossible(place):
     scores, films = judged(place / "unlabelled")
     pairs = pairs_of(scores, films, 0)
     assert sorted(name for pair in pairs for name in pair.names) == ["film 1", "film 2", "film 3", "film 4"]
+    assert all(one < other for one, other in (pair.names for pair in pairs)), "in the order of their numbers"
     image = scene_gif_frames(pairs, "O1/0001", "surprise, nats")[-1]
+    assert has(image, OTHER), "the two films differ in color nevertheless"
     assert not has(image, IMPOSSIBLE)
     assert not has(image, POSSIBLE)
 
@@ -269,6 +313,22 @@ def test_files_of_a_scene(place, tmp_path):
     assert [path.name for path in paths] == ["scene-1.png", "scene-1.gif"]
     assert iio.imread(paths[0]).ndim == 3
     assert 1 < len(iio.imread(paths[1])) <= FRAMES
+
+
+@pytest.mark.parametrize(
+    ("measure", "unit"),
+    [("bce", "surprise, nats"), ("kl", "surprise, nats"), ("mse", "surprise, MSE"), ("of mine", "surprise")],
+)
+def test_curves_have_the_unit_of_their_measure_and_pages_the_name_of_their_scene(
+    place, tmp_path, monkeypatch, measure, unit
+):
+    scores, films = judged(place / "films.h5")
+    units, words = set(), set()
+    monkeypatch.setattr(Axes, "set_ylabel", lambda self, label, **_: units.add(label))
+    monkeypatch.setattr(Page, "write", lambda self, text, *_, **__: words.add(text))
+    draw_scenes(replace(scores, settings=scores.settings | {"surprise": measure}), films, [1], tmp_path)
+    assert units == {unit}
+    assert films.names[1][0].removesuffix("/1") in words
 
 
 def test_scores_made_elsewhere_have_no_curves(place, tmp_path):
