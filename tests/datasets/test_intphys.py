@@ -104,6 +104,21 @@ def test_depth_is_nearer_for_what_hides(intphys_films):
     assert seen == layers.keys()
 
 
+def test_masks_part_what_is_seen_by_its_color_and_the_floor_begins_where_it_is_said_to(intphys_films):
+    """Edges are hard, and wall, floor, occluders and each object have one color."""
+    film, colors = intphys_films["crowded"] / "dev/O1/0001/2", dict[int, set[bytes]]()
+    for t in range(1, FRAMES + 1):
+        picture = np.asarray(Image.open(film / f"scene/scene_{t:02}.png"))
+        masks = np.asarray(Image.open(film / f"masks/masks_{t:02}.png"))
+        for level in np.unique(masks).tolist():
+            colors.setdefault(level, set()).update(color.tobytes() for color in picture[masks == level])
+        header = json.loads((film / "status.json").read_text())["header"]
+        assert header["floor"] == {"row": np.flatnonzero((masks == 1).any(1))[0]}
+    assert colors.pop(12) == colors[11], "both occluders have the same"
+    assert [len(of_level) for of_level in colors.values()] == [1] * len(colors)
+    assert len(set().union(*colors.values())) == len(colors) > 4
+
+
 def test_status_says_what_is_known(intphys_films):
     source = clips_of_ours()
     clip = source.clip("test", 6)
