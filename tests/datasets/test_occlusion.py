@@ -343,6 +343,20 @@ def test_a_scene_is_drawn_from_the_address_of_its_first_clip():
         assert (draw_scene(recipe, condition, chance).occluders == clip.series["occluders"]).all()
 
 
+def test_all_but_objects_is_wall_floor_and_occluders_in_their_colors():
+    recipe = recipe_of()
+    [clip] = Occlusion(recipe).clips(3, "test", [24])
+    condition = Condition("O1", "dynamic-2", "occluded", 1)
+    scene = draw_scene(recipe, condition, np.random.Generator(np.random.PCG64(clip_seed(3, "test", 24))))
+    assert clip.labels["floor"] == scene.floor
+    for frame, masks, places in zip(clip.frames, clip.masks, scene.occluders, strict=True):
+        expected = np.empty_like(frame)
+        expected[: scene.floor], expected[scene.floor :] = scene.colors["wall"], scene.colors["floor"]
+        for top, left, height, width in places:
+            expected[top : top + height, left : left + width] = scene.colors["occluder"]
+        assert (frame[masks == 0] == expected[masks == 0]).all()
+
+
 def test_possible_clips_stand_at_each_place_equally_often():
     """χ² over the four places with 400 scenes and seed 3; 11.3 is the 99 % point for three degrees of freedom."""
     recipe = recipe_of(frames=30, height=24, width=26, movements=("static",), objects=(1,))
