@@ -252,6 +252,10 @@ def test_times_of_which_only_some_are_0_tell_no_rate():
     assert read_times([[0, 4, 4]]) == {}
 
 
+def test_one_film_that_is_not_at_60_tells_that_others_are_not_either():
+    assert read_times([[2, 1, 2, 2], [1, 1, 1, 4, 1]]) == {}
+
+
 def test_a_last_frame_at_60_that_has_no_time_counts_once():
     assert list(read_times([[3, 2, 2, 1, 2, 0]])) == [((2, 1, 1, 1, 1, 1),)]
 
