@@ -84,6 +84,22 @@ def test_a_flow_that_breaks_is_a_fault_and_goes_no_further(tmp_path, monkeypatch
     assert "pictures" not in out
 
 
+def test_all_of_the_flow_is_tried_on_the_device_that_is_asked_for(tmp_path, monkeypatch):
+    tried, scores = [], SimpleNamespace(mean=lambda *_: 0.25)
+    monkeypatch.setattr(self_test, "train", lambda *_, device, **__: tried.append(("train", device)))
+    monkeypatch.setattr(self_test, "load_run", lambda run, device: device)
+    for name in ("evaluate", "render"):
+        monkeypatch.setattr(self_test, name, lambda device, *_, name=name, **__: tried.append((name, device)) or scores)
+    rows = self_test.run_steps(self_test.tiny_flow(tmp_path, "mps"), [])
+    assert all(told.startswith("works, ") for told in rows.values())
+    assert tried == [("train", "mps"), ("evaluate", "mps"), ("render", "mps")]
+
+
+def test_a_step_is_said_to_take_the_time_between_its_ends(monkeypatch):
+    monkeypatch.setattr(self_test, "perf_counter", iter([3.0, 4.5]).__next__)
+    assert self_test.run_steps({"one": lambda: None}, []) == {"one": "works, 1.5 s"}
+
+
 def test_with_traceback_a_failing_step_shows_where(monkeypatch):
     monkeypatch.setenv("VIDEOPRED_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
