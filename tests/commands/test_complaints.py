@@ -124,6 +124,7 @@ BAD = {
     "evaluate {gru} {data} --feedback hard": "--feedback must be one of soft, threshold:0.5, sample, true, got hard",
     "rollout {gru} {data} --feedback hard": "--feedback must be one of soft, threshold:0.5, sample, got hard",
     "rollout {rims} {data} --from-step 2": "--from-step must be left out without an intervention, got 2; give --",
+    "rollout {rims} {data} --horizon 4 --without 0 --from-step 5": "--from-step must be at most 4, the steps of the",
     "rollout {rims} {data} --without 9": "--without must lie in 0 to 3, the modules of this rims, got 9; choose one of",
     "rollout gone {data}": "RUN must be a run folder with a settings.json, got gone (nothing there); give a folder",
     "render {gru}": "RUN and DATA must be given, got ",

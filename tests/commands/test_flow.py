@@ -176,6 +176,7 @@ def test_a_rollout_feeds_back_what_is_asked_and_shows_interventions(place, tmp_p
         told = (made["feedback"], made["intervention"], made["clips"])
         assert told == ("sample" if name == "sample" else "soft", ["without 1"] * (name == "without"), [0, 1, 2])
     assert all(np.abs(films[name] - films["soft"]).max() > 1e-6 for name in ("sample", "without"))
+    assert np.abs(films["without"][:, 0] - films["soft"][:, 0]).max() > 1e-6, "from the first imagined frame on"
     assert run(f"evaluate {asked} --feedback sample --metrics mse --first 3 --out scores") == 0
     scored = json.loads(Path("scores/scores.json").read_text())["rows"]["model"]["mse"]["mean"]
     assert scored == pytest.approx(((films["sample"] - truth) ** 2).mean(), rel=1e-5)
