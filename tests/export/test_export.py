@@ -337,6 +337,7 @@ BROKEN = r"^RUN must be a whole export, got .*x\.safetensors \(.*\); give a file
         (save({"a": torch.zeros(9)}, {"videopred": "[]"}), ALIEN),
         (save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}}'}), ALIEN),
         (save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}, "record": null}'}), ALIEN),
+        (save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}, "record": {"versions": "9.0"}}'}), ALIEN),
         (
             save(
                 {"a": torch.zeros(9)},
