@@ -233,6 +233,8 @@ def test_what_is_of_one_model_is_refused_for_several(place, tmp_path):
             render(both, file, intervention=Intervention(**silenced), out=tmp_path / "x")
     with pytest.raises(ValueError, match="models must be one at least, got none"):
         render({}, file, out=tmp_path / "x")
+    with pytest.raises(ValueError, match=r"^models must have names, got \['']; say what to call each"):
+        render({"": predictor}, file, out=tmp_path / "x")
 
 
 def test_without_words_the_first_three_clips_are_drawn_over_the_datas_own_frames(place, written, tmp_path):

@@ -64,10 +64,10 @@ def render(
         OSError: a file cannot be written.
         TypeError: a path in the place of the model or of clips, or settings of another kind.
     """
-    if isinstance(predictor, Mapping):
-        check_names(predictor)
     models = dict(predictor) if isinstance(predictor, Mapping) else {"": predictor}
     check_opened(file, itertools.filterfalse(_is_function, models.values()), ", or several in a dict")
+    if isinstance(predictor, Mapping):  # one alone has no name
+        check_names(models)
     picture = PictureConfig() if picture is None else picture
     intervention = Intervention() if intervention is None else intervention
     check.require_instance("picture", picture, PictureConfig)
