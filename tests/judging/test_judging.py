@@ -129,6 +129,8 @@ def test_several_predictions_have_a_row_each_and_those_of_several_seeds_a_mean(f
     assert scores.over_seeds("shades", "mse")[0] == pytest.approx(sum(means) / 2)
     alone = judge(grey, file, asked)
     assert (alone.models, alone.seeds) == (("model",), {})
+    once = judge(shades, file, asked, seeds={"shades": (name for name in ("shade-2", "shade-0"))})
+    assert once.seeds == scores.seeds
     np.testing.assert_array_equal(alone.values["model"]["mse"], scores.values["grey"]["mse"])
 
 
@@ -141,7 +143,7 @@ def test_several_predictions_have_a_row_each_and_those_of_several_seeds_a_mean(f
             "models must have other names than the trivial baselines, got blank; choose another",
         ),
         ({"a": grey, "b": grey}, {"both": ["a", "c"]}, "seeds both must be one of a, b, got c; choose one of these"),
-        ({"a": grey, "b": grey}, {"both": ["a"]}, r"seeds both must name two rows or more, got \['a'\]; leave it out"),
+        ({"a": grey, "b": grey}, {"both": ["a"]}, "seeds both must name two rows or more, got a; leave it out"),
         ({"a": grey, "b": grey}, {"both": ["a", "a"]}, "seeds both must name each once, got a twice; leave one out"),
         ({"a": grey, "b": grey}, {"a": ["a", "b"]}, "seeds a must be another name than the rows have, got a; rename"),
         ({"a": grey, "b": grey}, {"copy last": ["a", "b"]}, "seeds copy last must be another name than the rows have"),
@@ -326,6 +328,9 @@ def test_what_is_no_model_or_no_list_of_metrics_is_named(file):
         evaluate({}, file, context=3, horizon=5)
     with pytest.raises(ValueError, match=none):
         judge({}, file, Protocol(context=3, horizon=5))
+    for name in ("", 3):
+        with pytest.raises(TypeError, match=f"^seeds must be called by text, got {name!r}; rename the group"):
+            evaluate({"a": Fading(), "b": Fading()}, file, context=3, horizon=5, seeds={name: ("a", "b")})
     with pytest.raises(ValueError, match=r"^models must have names, got \['', 'b'\]; say what to call each"):
         evaluate({"": Fading(), "b": Fading()}, file, context=3, horizon=5)
     with pytest.raises(TypeError, match=r"^metrics must be names in a list or tuple, got 'bce'; write \('bce',\)"):

@@ -195,17 +195,18 @@ def _groups(seeds: Mapping[str, Sequence[str]] | None, models: Iterable[str]) ->
     each in a single group."""
     seeds, fix = {} if seeds is None else seeds, 'write {"mine, 2 seeds": ("a", "b")}'
     check.require_kind(isinstance(seeds, Mapping), "seeds", "be a dict of rows by group", repr(seeds), fix)
+    groups: dict[str, tuple[str, ...]] = {}
     group_of: dict[str, str] = {}
     for name, rows in seeds.items():
-        argument = f"seeds {name}"
-        must, fix = "be another name than the rows have", "rename the group"
+        argument, must, fix = f"seeds {name}", "be another name than the rows have", "rename the group"
+        check.require_kind(isinstance(name, str) and name != "", "seeds", "be called by text", repr(name), fix)
         check.require(name not in {*models, *BASELINES}, argument, must, name, fix)
-        named = check.as_names(argument, rows)
+        groups[name] = named = check.as_names(argument, rows)
         check.each_once(argument, named)
-        check.require(len(named) > 1, argument, "name two rows or more", rows, "leave it out")
+        check.require(len(named) > 1, argument, "name two rows or more", ", ".join(named), "leave it out")
         for row in named:
             check.one_of(argument, row, models)
             other = group_of.setdefault(row, name)
             must, got = "name rows of no other group", f"{row}, which is in {other}"
             check.require(other == name, argument, must, got, "leave it out of one")
-    return {name: tuple(rows) for name, rows in seeds.items()}
+    return groups
