@@ -102,7 +102,7 @@ def roll_out(
     Raises:
         ValueError: no frame of context, no horizon, an unknown feedback, films of another shape or on another device,
             numbers outside [0, 1], not one generator for each clip, or another context than the model's intervention
-            was made for.
+            was made for, or a horizon in which it does not begin.
         TypeError: no model; a context that is no tensor, or of another precision than the model; `chance` without
             generators.
     """
@@ -111,7 +111,7 @@ def roll_out(
     rolls = feedback not in ("true", "elsewhere")
     check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     _check_film("context", context, predictor, 1)
-    check_intervention(predictor, context.shape[1])
+    check_intervention(predictor, context.shape[1], horizon)
     if chance is None:
         chance = [torch.Generator().manual_seed(clip) for clip in range(len(context))]
     return roll_on(predictor, context, horizon, feedback, chance, trace=trace)
@@ -169,12 +169,14 @@ def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> N
     check.require(0 <= low <= high <= 1, name, "hold numbers in [0, 1]", got, fix)
 
 
-def check_intervention(predictor: Predictor, frames: int) -> None:
-    """Refuse a context other than the one after which an intervention was told to begin."""
+def check_intervention(predictor: Predictor, frames: int, horizon: int) -> None:
+    """Refuse a context other than the one after which an intervention was told to begin, and a beginning behind what is
+    predicted, which would do nothing."""
     core = getattr(predictor, "core", None)  # whatever rolls out like a model may have none
     if isinstance(core, Intervened):
         must = f"have as many frames as `intervene` was told, {core.context}"
         check.require(frames == core.context, "context", must, frames, "give both the same")
+        core.intervention.check_beginning(horizon)
 
 
 def _check_chance(chance: Any, clips: int) -> None:

@@ -257,3 +257,6 @@ def test_true_frames_that_go_on_behind_the_context_are_judged_under_an_intervent
     assert changed.mean("model", metric) != evaluate(model, file, **asked).mean("model", metric)
     with pytest.raises(ValueError, match=r"^context must have as many frames as `intervene` was told, 4, got 3; give"):
         evaluate(intervene(model, Intervention(without=(1,)), 4), file, **asked)
+    late = intervene(model, Intervention(without=(1,), from_step=5), 3)
+    with pytest.raises(ValueError, match=r"^--from-step must be at most 4, the steps of the rollout, got 5; lower it"):
+        evaluate(late, file, **asked)

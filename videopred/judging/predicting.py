@@ -40,7 +40,7 @@ def batch_predictor(predictor: Predictor, feedback: str, *, masks: bool = False)
 
     def predict_batch(batch: Batch, sample: int) -> Tensor:
         if batch.one_step:
-            check_intervention(predictor, batch.context.shape[1])
+            check_intervention(predictor, batch.given, batch.horizon)
             return predict_next(predictor, batch.film.to(device))[:, -batch.horizon :]
         given = batch.context.to(device)
         return roll_out(
@@ -51,7 +51,7 @@ def batch_predictor(predictor: Predictor, feedback: str, *, masks: bool = False)
         # One step more than is asked for, which reads the last frame that is; of true frames, all are read.
         given, ahead = (batch.film, 1) if batch.one_step else (batch.context, batch.horizon + 1)
         fed, chance = "soft" if batch.one_step else feedback, _chance(batch.clips, sample)
-        check_intervention(predictor, batch.context.shape[1])
+        check_intervention(predictor, batch.given, batch.horizon)
         said = roll_on(predictor, given.to(device), ahead, fed, chance, trace=True)
         film = said.one_step[:, -batch.horizon :] if batch.one_step else said.prediction[:, :-1]
         return Predicted(film, masks_of(predictor, said.trace, batch.horizon))

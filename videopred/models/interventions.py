@@ -53,7 +53,7 @@ def intervene(predictor: Predictor, intervention: Intervention, context: int) ->
     check_model(predictor)
     predictor = getattr(predictor, "_orig_mod", predictor)  # a copy of what torch.compile gives would change the model
     check.require_instance("intervention", intervention, Intervention)
-    check.whole_number("--context", context, 1, "give at least one frame to start from")
+    context = check.whole_number("--context", context, 1, "give at least one frame to start from")
     fresh, fix = not isinstance(predictor.core, Intervened), "name all changes in one Intervention"
     check.require(fresh, "predictor", "be without an intervention", "one under an intervention already", fix)
     changed = copy.copy(predictor)
