@@ -70,6 +70,16 @@ def test_the_row_held_against_may_be_any():
     assert compared.difference("gru", "mse").difference == pytest.approx(-9, abs=0.02)
     with pytest.raises(ValueError, match="--relative-to must be one of gru, rims, blank, got grru; did you mean gru"):
         compare({"gru": scored(0), "rims": scored(0)}, "grru")
+    with pytest.raises(ValueError, match="--relative-to must be one of gru, rims, blank, got ''; choose"):
+        compare({"gru": scored(0), "rims": scored(0)}, "")
+    with pytest.raises(ValueError, match=r"^row must be one of gru, rims, blank, got grru; did you mean gru\?"):
+        compared.difference("grru", "mse")
+
+
+@pytest.mark.parametrize("names", [{"gru": ""}, {"gru": 3}, ()])
+def test_what_calls_no_row_otherwise_is_refused(names):
+    with pytest.raises(TypeError, match=r"^names must be a dict of rows and what they are called, got "):
+        compare({"gru": scored(0), "rims": scored(0)}, names=names)
 
 
 def test_means_over_unlike_steps_are_not_held_against_each_other():

@@ -104,8 +104,13 @@ class Comparison:
         return [row for row in self.first.values if row not in (*self.first.models, *self.rows)]
 
     def difference(self, row: str, column: str, steps: int | None = None) -> Difference:
-        """How a row differs from `relative_to` in the mean over the first steps; over all when None."""
-        ours, theirs = self.rows[row], self.rows[self.relative_to]
+        """How a row differs from `relative_to` in the mean over the first steps; over all when None.
+
+        Raises:
+            ValueError: there is no such row or column, or the steps are not in the rollout.
+            TypeError: no whole number of steps.
+        """
+        ours, theirs = self.rows[check.one_of("row", row, self.rows)], self.rows[self.relative_to]
         means, others = ours.means(column, steps), theirs.means(column, steps)
         value, other = float(means.mean()), float(others.mean())
         own = (len(means), ours.deviation(column, steps), *ours.mean(column, steps)[1:])
@@ -261,8 +266,8 @@ def compare(
     fix = 'write {"RIMs": …}, with what videopred.evaluate or load_scores returned'
     check.require_kind(isinstance(scores, Mapping), "scores", "be a dict of scores by name", type(scores).__name__, fix)
     must = "be a dict of rows and what they are called"
-    called = names or {}
-    named = isinstance(called, Mapping) and all(isinstance(name, str) for name in called.values())
+    called = {} if names is None else names
+    named = isinstance(called, Mapping) and all(isinstance(name, str) and name for name in called.values())
     check.require_kind(named, "names", must, repr(names), "leave it out")
     for name, table in scores.items():
         check.require_kind(isinstance(name, str), "scores", "be called by text", repr(name), fix)
@@ -270,7 +275,8 @@ def compare(
         check.require_kind(isinstance(table, Scores), f"scores of {name}", "be scores", type(table).__name__, fix)
     check.require(len(scores) > 0, "SCORES", "be given", "nothing", "name what `videopred evaluate` wrote")
     same, left_out = by_shared_metrics(scores)
-    return Comparison(same, relative_to or next(iter(model_rows(scores, called))), left_out, called)
+    first = next(iter(model_rows(scores, called)))
+    return Comparison(same, first if relative_to is None else relative_to, left_out, called)
 
 
 def by_shared_metrics(scores: Mapping[str, Scores]) -> tuple[dict[str, Scores], tuple[str, ...]]:
