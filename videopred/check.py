@@ -133,16 +133,31 @@ def suggest(value: str, names: list[str], otherwise: str, prefix: str = "") -> s
     return f"did you mean {prefix}{near}?" if near else otherwise
 
 
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, Python's or NumPy's (no bool)."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def whole_number(argument: str, value: int, at_least: int, fix: str) -> int:
     """Return the value as an int if it is a whole number, Python's or NumPy's (no bool), of at least `at_least`.
 
     Raises:
         TypeError: it is no whole number. ValueError: it is too small.
     """
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    require_kind(is_whole, argument, "be a whole number", repr(value), fix)
+    require_kind(is_whole(value), argument, "be a whole number", repr(value), fix)
     require(value >= at_least, argument, f"be at least {at_least}", value, fix)
     return int(value)
+
+
+def as_tuple(argument: str, value: Iterable[Any], must: str, fix: str) -> tuple[Any, ...]:
+    """Return what stands in a list, a tuple, an array or the like; what can be read only once is read here.
+
+    Raises:
+        TypeError: it does not; a text would be taken for its letters, and of a dict what it says of each is lost.
+    """
+    listed = isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+    require_kind(listed, argument, must, repr(value), fix)
+    return tuple(value)
 
 
 def as_names(argument: str, value: Iterable[str], fix: str = "give their names as text") -> tuple[str, ...]:

@@ -330,6 +330,17 @@ def test_steps_outside_the_rollout_are_refused(scores):
                 told("model", "bce", steps)
         with pytest.raises(ValueError, match=f"steps must lie in 1 to 3, got {steps}; step 1 is"):
             scores.of_like_steps(["model", "blank"], "bce", steps)
+    for wrong in (1.5, True, "2"):
+        with pytest.raises(TypeError, match=f"^steps must be whole numbers, got {wrong!r}; step 1 is the first"):
+            scores.mean("model", "bce", wrong)
+    for wrong in (2, {2: 1}, "2"):
+        with pytest.raises(TypeError, match=r"^steps must be numbers of steps, got .*; write e.g. steps="):
+            scores.table(wrong)
+
+
+def test_steps_of_a_table_may_be_an_array_or_what_is_read_once(scores):
+    for steps in (np.array([1, 3]), iter((1, 3))):
+        assert scores.table(steps) == scores.table([1, 3])
 
 
 def test_a_metric_by_which_nothing_can_be_said_of_any_row_is_told():

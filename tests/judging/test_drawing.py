@@ -382,9 +382,12 @@ def test_of_two_renders_at_once_only_one_comes_to_its_end(place, monkeypatch, tm
 def test_no_clip_at_all_is_refused(place, tmp_path):
     with pytest.raises(ValueError, match="--clips must name at least one, got none; leave it out"):
         render(*place, clips=[], out=tmp_path / "seen")
-    for none in (set(), {}, (number for number in ()), np.array([], int), torch.tensor([], dtype=torch.int64)):
+    for none in (set(), (number for number in ()), np.array([], int), torch.tensor([], dtype=torch.int64)):
         with pytest.raises(ValueError, match="--clips must name at least one, got none; leave it out"):
             render(*place, clips=none, out=tmp_path / "seen")  # type: ignore[arg-type]
+    for wrong in ({}, {0: "a"}, "01"):
+        with pytest.raises(TypeError, match=r"^--clips must be numbers of clips, got .*; write e\.g\. \(0, 1\)"):
+            render(*place, clips=wrong, out=tmp_path / "seen")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"--clips must be numbers of clips, got 0; write \(0,\)"):
         render(*place, clips=0, out=tmp_path / "seen")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^--clips must be numbers of clips, got 0; write \(0,\)"):

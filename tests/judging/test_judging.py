@@ -333,6 +333,8 @@ def test_what_is_no_model_or_no_list_of_metrics_is_named(file):
             evaluate({"a": Fading(), "b": Fading()}, file, context=3, horizon=5, seeds={name: ("a", "b")})
     with pytest.raises(ValueError, match=r"^models must have names, got \['', 'b'\]; say what to call each"):
         evaluate({"": Fading(), "b": Fading()}, file, context=3, horizon=5)
+    with pytest.raises(TypeError, match=r"^means must be numbers of steps, got \{2: 3\}; write e.g. means="):
+        evaluate(Fading(), file, context=3, horizon=5, means={2: 3})
     with pytest.raises(TypeError, match=r"^metrics must be names in a list or tuple, got 'bce'; write \('bce',\)"):
         evaluate(Fading(), file, context=3, horizon=5, metrics="bce")
     with pytest.raises(TypeError, match=r"^metric_settings must be names in a list or tuple, got 'f1.threshold=.4'"):

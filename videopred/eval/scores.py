@@ -138,6 +138,7 @@ class Scores:
 
         Raises:
             ValueError: there is no such row or column, or the steps are not in the rollout, here and below.
+            TypeError: no whole number of steps.
         """
         return float(mean_over_steps(self._of(self.values, row, column, steps)))
 
@@ -281,7 +282,7 @@ class Scores:
             steps: rollout steps to show, from 1 to the horizon; None chooses about five.
 
         Raises:
-            ValueError: a step is outside the rollout.
+            ValueError: a step is outside the rollout. TypeError: what are no numbers of steps.
         """
         return score_table(self, steps)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from videopred.amounts import counted
-from videopred.check import require
+from videopred.check import as_tuple, is_whole, require, require_kind
 from videopred.eval.intervals import OVER_CLIPS, mean_over_steps
 from videopred.eval.metric import Quantity
 from videopred.eval.settings import Protocol
@@ -27,6 +27,8 @@ COPY_LAST = "copy last"
 
 def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
     """Means with intervals, skill, every metric at a few steps, and a legend; see `Scores.table`."""
+    if steps is not None:
+        steps = as_tuple("steps", steps, "be numbers of steps", "write e.g. steps=[1, 5]")
     for step in steps or ():
         check_step(step, scores.protocol.horizon)
     blocks = [
@@ -45,9 +47,10 @@ def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
 
 
 def check_step(step: int, horizon: int) -> None:
-    """Refuse with a ValueError a step outside the rollout."""
-    inside = 1 <= step <= horizon
-    require(inside, "steps", f"lie in 1 to {horizon}", step, "step 1 is the first predicted frame")
+    """Refuse with a ValueError a step outside the rollout, and with a TypeError what is no whole number."""
+    fix = "step 1 is the first predicted frame"
+    require_kind(is_whole(step), "steps", "be whole numbers", repr(step), fix)
+    require(1 <= step <= horizon, "steps", f"lie in 1 to {horizon}", step, fix)
 
 
 def arrow(metric: Quantity) -> str:

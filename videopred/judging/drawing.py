@@ -154,8 +154,8 @@ def _choice(clips: Sequence[int] | np.ndarray | ClipChoice | None) -> ClipChoice
     if isinstance(clips, ClipChoice) or clips is None:
         return clips or ClipChoice()
     clips = clips.tolist() if hasattr(clips, "tolist") else clips
-    check.require_kind(not isinstance(clips, Integral), "--clips", "be numbers of clips", clips, f"write ({clips},)")
-    chosen = tuple(clips)
+    fix = f"write ({clips},)" if isinstance(clips, Integral) else "write e.g. (0, 1)"
+    chosen = check.as_tuple("--clips", clips, "be numbers of clips", fix)
     check.require(len(chosen) > 0, "--clips", "name at least one", "none", "leave it out")
     return ClipChoice(clips=chosen)
 

@@ -83,7 +83,7 @@ def evaluate(
         part=part,
         metrics=check.as_names("metrics", metrics),
         metric_settings=check.as_names("metric_settings", metric_settings, "write ('f1.threshold=0.4',)"),
-        means=_as_steps(means),
+        means=check.as_tuple("means", means, "be numbers of steps", "write e.g. means=[5, 10]"),
         clips=first,
         feedback=feedback,
         samples=samples,
@@ -91,13 +91,6 @@ def evaluate(
     groups = _groups(seeds, models)
     how = How(reference=reference, batch_size=batch_size, progress=progress, share=share)
     return replace(evaluate_protocol(models, file, protocol, **how), seeds=groups)
-
-
-def _as_steps(means: Sequence[int]) -> tuple[int, ...]:
-    """Numbers of steps, of which a single one may be taken for several."""
-    listed = isinstance(means, Iterable) and not isinstance(means, str)
-    check.require_kind(listed, "means", "be numbers of steps", repr(means), "write e.g. means=[5, 10]")
-    return tuple(means)
 
 
 def evaluate_protocol(

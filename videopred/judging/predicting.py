@@ -131,8 +131,7 @@ def imagine(
     check.require_kind(np.ndim(clips) == 1, "--clips", "be numbers of clips", repr(clips), fix)
     check.require(len(clips) > 0, "--clips", "name at least one clip", "none", "give e.g. --clips 0 1")
     for clip in clips:
-        number = isinstance(clip, Integral) and not isinstance(clip, bool)
-        check.require_kind(number, "--clips", "be numbers of clips", repr(clip), "count from 0")
+        check.require_kind(check.is_whole(clip), "--clips", "be numbers of clips", repr(clip), "count from 0")
         must = f"lie in 0 to {there - 1}, the clips of the {part} part"
         check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
     sample, clips = check.whole_number("sample", sample, 0, "count from 0"), [int(clip) for clip in clips]
