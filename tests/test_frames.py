@@ -105,6 +105,13 @@ def test_frames_that_are_only_to_be_read_are_taken_and_stay():
     assert torch.equal(to_film(frames), expected)
 
 
+def test_a_masked_array_is_refused():
+    """What its mask hides would be seen."""
+    frames = np.ma.array(np.full((3, 4, 5, 1), 7, np.uint8), mask=True)
+    with pytest.raises(TypeError, match=r"^frames must be an array without a mask, got a masked one; fill it"):
+        to_film(frames)
+
+
 def test_pixels_without_channels_are_refused():
     with pytest.raises(ValueError, match=r"^frames must have at least the axes \(height, .*, got shape \(3, 4\); add"):
         to_film(np.zeros((3, 4), np.uint8))

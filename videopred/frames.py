@@ -27,6 +27,8 @@ def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> 
         TypeError: frames are not uint8 (a float film would be scaled twice), or no array; `dtype` is not floating.
         ValueError: frames have fewer than three axes.
     """
+    masked, fix = isinstance(frames, np.ma.MaskedArray), "fill it, e.g. with .filled(0)"
+    check.require_kind(not masked, "frames", "be an array without a mask", "a masked one", fix)
     if isinstance(frames, np.ndarray):  # torch has no negative strides, and warns of what is only to be read
         plain = frames.flags.writeable and min(frames.strides, default=0) >= 0
         frames = torch.from_numpy(frames if plain else frames.copy())

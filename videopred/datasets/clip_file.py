@@ -81,7 +81,7 @@ class ClipFile(ClipSource):
 
     def read_window(self, part: str, clip: int, start: int, stop: int) -> np.ndarray:
         """Frames (T, H, W, C) uint8 of one clip from `start` up to `stop`; no other chunks are unpacked."""
-        self.check_clips(part, clip, clip + 1)
+        clip = self.check_clip(part, clip)
         self.check_window(start, stop)
         stored = self.arrays.read(part, "features", clip, clip + 1, slice(start, stop))
         return to_levels(stored, self.binary, self.path)[:, 0]
@@ -103,6 +103,7 @@ class ClipFile(ClipSource):
 
     def clip(self, part: str, index: int) -> Clip:
         """A clip with its truth, which only our own files hold in full."""
+        index = self.check_clip(part, index)
         frames = self.read_frames(part, index, index + 1)[0]
         must = "hold the whole truth, as our own files do"
         self._require(self.recipe is not None, must, "frames of another origin")
@@ -125,7 +126,7 @@ class ClipFile(ClipSource):
 
     def contacts(self, part: str, clip: int) -> np.ndarray:
         """The contacts of a clip, as they stand there."""
-        self.check_clips(part, clip, clip + 1)
+        clip = self.check_clip(part, clip)
         first, last = map(int, self.arrays.read(part, "contact_offsets", clip, clip + 2))
         self.arrays.require_whole(0 <= first <= last, f"contact_offsets {first} and {last} of clip {clip} of {part}")
         return self.arrays.read(part, CONTACTS, first, last)

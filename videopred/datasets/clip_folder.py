@@ -71,7 +71,7 @@ class ClipFolder(ClipSource):
 
     def read_window(self, part: str, clip: int, start: int, stop: int) -> np.ndarray:
         """Frames (T, H, W, C) uint8 of one clip from `start` up to `stop`; no other chunks are unpacked."""
-        self.check_clips(part, clip, clip + 1)
+        clip = self.check_clip(part, clip)
         self.check_window(start, stop)
         [(file, place, _)] = self._files_of(part, clip, clip + 1)
         return file.read_window(part, place, start, stop)
@@ -83,7 +83,7 @@ class ClipFolder(ClipSource):
 
     def clip(self, part: str, index: int) -> Clip:
         """A clip with its truth."""
-        self.check_clips(part, index, index + 1)
+        index = self.check_clip(part, index)
         [(file, place, _)] = self._files_of(part, index, index + 1)
         return file.clip(part, place)
 

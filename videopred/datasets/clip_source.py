@@ -75,6 +75,7 @@ class ClipSource(ABC):
         Raises:
             ValueError: no such part, clip or frames, or they cannot be read.
         """
+        clip = self.check_clip(part, clip)
         self.check_window(start, stop)
         return self.read_frames(part, clip, clip + 1)[0, start:stop]
 
@@ -134,6 +135,12 @@ class ClipSource(ABC):
         count = self.count(part)
         must = f"be at least one, between 0 and {count} (the clips of {part} in {self.path})"
         check.require(0 <= start < stop <= count, "clips", must, f"{start} to {stop}", "ask for those that are there")
+
+    def check_clip(self, part: str, clip: int) -> int:
+        """Return the number of a clip, as Python's; raise as `check_clips` does unless it is there."""
+        _require_whole_numbers("clips", clip)
+        self.check_clips(part, int(clip), int(clip) + 1)
+        return int(clip)
 
     def check_window(self, start: int, stop: int) -> None:
         """Raise unless `start` and `stop` are whole numbers (TypeError) and the frames in a clip (ValueError)."""

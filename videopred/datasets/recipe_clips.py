@@ -91,7 +91,7 @@ class RecipeClips(ClipSource):
 
     def clip(self, part: str, index: int) -> Clip:
         """A clip with its truth."""
-        self.check_clips(part, index, index + 1)
+        index = self.check_clip(part, index)
         return copy.deepcopy(next(self._clips(part, index, index + 1)))
 
     def fingerprint(self) -> str:
