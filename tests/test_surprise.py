@@ -21,7 +21,7 @@ from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.mates import mates
 from videopred.eval.plausibility_settings import PlausibilityConfig, asked_alike
 from videopred.models.predictor import Prediction
-from videopred.surprise import SURPRISES, Scorer, judge_scorer, plausibility, score_file, scorer_of
+from videopred.surprise import SURPRISES, Scorer, judge_scorer, open_scenes, plausibility, score_file, scorer_of
 
 FRAMES, HEIGHT, WIDTH, SCENES = 53, 40, 56, 54
 
@@ -404,9 +404,20 @@ def test_what_is_refused(data, films):
         judge_scorer(lambda film: lit(film)[:, 1:], films, PlausibilityConfig())
     with pytest.raises(TypeError, match=r"^surprise must be a tensor, got ndarray; make it one with torch.from_numpy"):
         judge_scorer(lambda film: lit(film).numpy(), films, PlausibilityConfig())
+    with pytest.raises(TypeError, match=r"^surprise must be of real numbers, got torch\.complex[0-9]+; take"):
+        judge_scorer(lambda film: lit(film) + 0j, films, PlausibilityConfig())
+    for size in ((3, 40, 56), (40.0, 56), 40):
+        with pytest.raises(
+            TypeError, match=r"^size must be \(height, width\), two whole numbers, got .*; give e\.g\. "
+        ):
+            open_scenes(data, PlausibilityConfig(), size)
     with pytest.raises(TypeError, match=r"^run must be a run folder or a predictor, got 5; give its folder, or what"):
         plausibility(5, data)
-    for call in (lambda: judge_scorer(lit, films, "no"), lambda: score_file("films.csv", data, "no")):
+    for call in (
+        lambda: judge_scorer(lit, films, "no"),
+        lambda: score_file("films.csv", data, "no"),
+        lambda: open_scenes(data, "no"),
+    ):
         with pytest.raises(TypeError, match=r"^config must be a PlausibilityConfig, got 'no', of class str; make it"):
             call()
     calls = []

@@ -123,8 +123,13 @@ def open_scenes(data: Path | str, config: PlausibilityConfig, size: tuple[int, i
 
     Raises:
         FileNotFoundError, ValueError: see `open_quadruplets`.
+        TypeError: settings of another kind, or no such size.
     """
-    height, width = size
+    check.require_instance("config", config, PlausibilityConfig)
+    must, fix = "be (height, width), two whole numbers", "give e.g. (64, 64)"
+    sides = check.as_tuple("size", size, must, fix)
+    check.require_kind(len(sides) == 2 and all(map(check.is_whole, sides)), "size", must, repr(size), fix)
+    height, width = sides
     return open_quadruplets(
         data, part=config.part, height=height, width=width, every=config.every, film_names=config.film_names
     )
@@ -244,6 +249,9 @@ def _check_surprise(surprise: Tensor, shape: tuple[int, int]) -> None:
     """Refuse surprise that is no tensor, of another shape, or no finite number."""
     kind, fix = type(surprise).__name__, "make it one with torch.from_numpy"
     check.require_kind(isinstance(surprise, Tensor), "surprise", "be a tensor", kind, fix)
+    check.require_kind(
+        not surprise.is_complex(), "surprise", "be of real numbers", surprise.dtype, "take e.g. its .abs()"
+    )
     got, fix = tuple(surprise.shape), "give one number for each frame but the first"
     check.require(got == shape, "surprise", f"be (films, frames - 1), {shape}", got, fix)
     finite = bool(torch.isfinite(surprise).all())
