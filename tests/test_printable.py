@@ -6,7 +6,7 @@ import pytest
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.eval.text import aligned_lines, markdown
+from videopred.eval.text import Block, aligned_lines, markdown
 from videopred.printable import printable, printable_lines
 from videopred.rendering.canvas import dress, empty_figure, figure_bytes, literal
 
@@ -28,7 +28,8 @@ def test_complaints_show_names_in_escapes():
 
 def test_tables_show_names_in_escapes_and_in_line():
     assert aligned_lines([["run", "f1"], [ODD, "0.5"]]) == f"run{' ' * 25}f1\n{SHOWN}  0.5"
-    assert markdown("run", ["f1"], [ODD], [["0.5"]]).splitlines()[2] == f"| {SHOWN} | 0.5 |"
+    table = Block("run", ["f1"], [ODD], [["0.5"]])
+    assert markdown("one", [table], [ODD]).splitlines()[4:] == [f"| {SHOWN} | 0.5 |", "", SHOWN]
 
 
 def test_rows_files_and_tables_of_commands_show_names_in_escapes(capsys):

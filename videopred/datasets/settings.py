@@ -53,7 +53,7 @@ class BallsConfig(ArenaSettings):
     fixed: tuple[tuple[float, float], ...] = ()
     """Centres (x, y) of balls that never move, in arena units; they have the first radius."""
     curtain: tuple[NonNegativeInt, NonNegativeInt] = (0, 0)
-    """Rows and columns of a black rectangle in front of the balls, in pixels; 0 0 is none."""
+    """Rows and columns of a black rectangle in front of the balls, in pixels; 0 of either is none."""
     curtain_place: Literal["random", "center"] = "random"
     """Where the curtain hangs in a clip: anywhere within the frame, or in its middle."""
     colors: Literal["white", "palette", "distinct"] = "white"
@@ -135,7 +135,6 @@ class BallsConfig(ArenaSettings):
         must = f"be within the frame, at most {self.height} {self.width}"
         inside, got = rows <= self.height and columns <= self.width, f"{rows} {columns}"
         check.require(inside, "--curtain", must, got, "choose a smaller curtain")
-        check.require((rows > 0) == (columns > 0), "--curtain", "have rows and columns, or be 0 0", got, "give both")
         part = rows < self.height or columns < self.width
         check.require(part, "--curtain", "leave some of the frame to be seen", got, "choose a smaller curtain")
         placed, fix = self.has_curtain or self.curtain_place == "random", "give --curtain, or leave it out"
