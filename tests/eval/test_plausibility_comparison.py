@@ -12,7 +12,7 @@ from videopred.eval.intervals import of_shares
 from videopred.eval.plausibility import Plausible, Scenes, errors
 from videopred.eval.plausibility_comparison import PlausibilityComparison
 from videopred.eval.plausibility_scores import PlausibilityScores
-from videopred.eval.plausibility_seeds import over_seeds, seeds_table
+from videopred.eval.plausibility_seeds import over_seeds, save_over_seeds, seeds_table
 
 BLOCKS = ["O1"] * 12 + ["O2"] * 8
 POSSIBLE = np.tile([[True, False, False, True]], (20, 1))
@@ -144,7 +144,7 @@ def test_files_hold_what_the_table_does(tmp_path):
     comparison.save(tmp_path / "new", overwrite=True)
 
 
-def test_notes_name_the_model_or_the_seed_that_they_are_of():
+def test_notes_name_the_model_or_the_seed_that_they_are_of(tmp_path):
     half = tuple(replace(BAD_AGAIN, notes=(f"the run is not finished: {done} of 7 updates",)) for done in (3, 4))
     told = "the run is not finished: 3 of 7 updates"
     alone = PlausibilityComparison({"good": [GOOD], "mine": [half[0]]})
@@ -154,6 +154,8 @@ def test_notes_name_the_model_or_the_seed_that_they_are_of():
     several = PlausibilityComparison({"good": [GOOD], "mine": [BAD, half[0]]})
     assert several.notes == [f"bad/seed-1: {told}"]
     assert seeds_table([BAD, *half]).splitlines()[-2:] == [f"bad/seed-1: {half[n].notes[0]}" for n in (0, 1)]
+    kept, _ = save_over_seeds([BAD, half[1]], tmp_path)
+    assert json.loads(kept.read_text())["notes"] == [f"bad/seed-1: {half[1].notes[0]}"]
     blind = replace(scored("models/blind", [RIGHT] * 20, labelled=False), notes=("a note",))
     assert blind.table().splitlines()[2:] == ["a note"]
     unlabelled = PlausibilityComparison({"mine": [blind]})
