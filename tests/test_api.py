@@ -169,15 +169,15 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         ),
         (
             lambda model, clips: videopred.evaluate({1: model, "b": model}, clips, context=3, horizon=2),
-            "models must have text as names, got [1, 'b']; put quotes around them",
+            "predictor must have text as names, got [1, 'b']; put quotes around them",
         ),
         (
             lambda _, clips: judge({(2, 3): lambda film, horizon: 1 / 0}, clips, Protocol(context=3, horizon=2)),
-            "models must have text as names, got [(2, 3)]; put",
+            "predict must have text as names, got [(2, 3)]; put",
         ),
         (
             lambda model, clips: videopred.render({1: model, 2: model}, clips, out="seen", context=3, horizon=2),
-            "models must have text as names, got [1, 2]; put",
+            "predictor must have text as names, got [1, 2]; put",
         ),
         (
             lambda model, clips: videopred.render([model], clips, out="seen"),
@@ -214,7 +214,7 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         ),
         (
             lambda model, clips: videopred.evaluate(model, clips, metric_settings={"f1.threshold": 0.3}),
-            "metric_settings must be names in a list or tuple, got {'f1.threshold': 0.3}; write ('f1.threshold=0.4',)",
+            "metric_settings must be texts in a list or tuple, got {'f1.threshold': 0.3}; write ('f1.threshold=0.4',)",
         ),
         (
             lambda _, clips: judge(lambda film, horizon: film, clips, Protocol(context=3, horizon=2), seeds=("a", "b")),

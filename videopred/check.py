@@ -160,17 +160,21 @@ def as_tuple(argument: str, value: Iterable[Any], must: str, fix: str) -> tuple[
     return tuple(value)
 
 
-def as_names(argument: str, value: Iterable[str], fix: str = "give their names as text") -> tuple[str, ...]:
-    """Return names that stand in a list, a tuple or the like.
+def as_names(
+    argument: str,
+    value: Iterable[str],
+    fix: str = "give their names as text",
+    must: str = "be names in a list or tuple",
+) -> tuple[str, ...]:
+    """Return names, or other texts, that stand in a list, a tuple or the like; see `as_tuple`.
 
     Raises:
-        TypeError: they do not; a text, too, would be taken for its letters, and of a dict what it says of each is lost.
+        TypeError: they do not.
     """
-    found = None if isinstance(value, str | Mapping) or not isinstance(value, Iterable) else tuple(value)
     fix = f"write ({value!r},)" if isinstance(value, str) else fix
-    fits = found is not None and all(isinstance(name, str) for name in found)
-    require_kind(fits, argument, "be names in a list or tuple", repr(value), fix)
-    return found or ()
+    found = as_tuple(argument, value, must, fix)
+    require_kind(all(isinstance(name, str) for name in found), argument, must, repr(value), fix)
+    return found
 
 
 def threshold_of(name: str, *, rolled: bool = False) -> float | None:

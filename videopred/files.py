@@ -36,8 +36,8 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     The folder is made, and goes away again if nothing comes of it; what was at `path` is replaced at the very end. A
     link stays, and the file comes to where it leads, such as another disk. A killed process leaves the temporary file,
     `.<name>.<machine>-<process>-<random>.partial`, and never half a file under the final name; whoever writes the same
-    file next on that machine clears it away, or a day later on another. Whoever could read what was there can read the
-    new file, and nobody else.
+    file next on that machine clears it away, or a day later on another. A file that replaces another has its
+    rights.
 
     Args:
         path: the file to make.
@@ -233,8 +233,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
         try:
             _clear(target, "partial")
             partial.mkdir()
-            yield partial
             _let_the_same_in(target, partial)
+            yield partial
             with HeldInterrupt() as interrupt:  # between two names, the old folder has none that is known
                 with suppress(FileNotFoundError):
                     replace(target, replaced)  # a folder that holds something gives its name to no other

@@ -49,7 +49,7 @@ def test_frames_are_counted_in_whole_numbers(clips):
         clips.read_window("test", 0, 0.5, 2)
 
 
-@pytest.mark.parametrize("clip", ["0", None, 0.0])
+@pytest.mark.parametrize("clip", ["0", None, 0.0, True])
 def test_a_clip_is_a_whole_number(clips, clip):
     for read in (lambda: clips.check_clip("test", clip), lambda: clips.read_window("test", clip, 0, 2)):
         with pytest.raises(TypeError, match=rf"^clips must be whole numbers, got {clip!r}; count them from 0$"):

@@ -367,6 +367,12 @@ def test_what_cannot_be_laid_side_by_side_is_said(tables, how, message):
         compared(*tables, **how)
 
 
+@pytest.mark.parametrize("names", [0, [], "gru", {"gru": ""}])
+def test_names_of_rows_are_a_dict(names):
+    with pytest.raises(TypeError, match=r"^names must be a dict of rows and what they are called, got "):
+        compared(("gru", table("a", constant(1))), ("gru", table("b", constant(2))), names=names)
+
+
 def test_metrics_of_other_settings_are_not_laid_side_by_side():
     def f1(data: str, threshold: float) -> Scores:
         counts = {key: np.full((5, 2), 2.0) for key in ("tp", "fp", "fn", "tn")}

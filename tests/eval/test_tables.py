@@ -62,5 +62,5 @@ def test_in_markdown_names_stand_left_and_numbers_right():
 
 
 def test_a_name_in_markdown_is_no_html_and_no_line_of_its_own():
-    told = markdown("of <b>", [Block("x&y", ["f"], ["a\nb"], [["<script>"]])], ["<i>"])
-    assert told == "of &lt;b>\n\n| x&amp;y | f |\n| --- | ---: |\n| a\\nb | &lt;script> |\n\n&lt;i>\n"
+    told = markdown("of <b>", [Block("x&y", ["f"], ["a\nb"], [["<script>"]])], ["<i>\nd"])
+    assert told == "of &lt;b>\n\n| x&amp;y | f |\n| --- | ---: |\n| a\\nb | &lt;script> |\n\n&lt;i>\nd\n"

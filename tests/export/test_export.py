@@ -145,9 +145,10 @@ def test_it_does_not_say_what_a_program_of_one_s_own_was_given(run, command):
 def test_paths_of_windows_are_shortened_anywhere(run):
     data = DataRecord(path=r"C:\Users\me\d.h5", name="balls4", sha256="ab12")
     write_run(run, config_of("rims").model_copy(update={"init_from": r"D:\me\first", "data": data}))
-    write_json(run / "run.json", RECORD | {"command": r"videopred train 'C:\Users\me\d.h5' --init-from 'D:\me\first'"})
+    words = r"videopred train 'C:\Users\me\d.h5' --init-from 'D:\me\first' --data //me/d.h5"
+    write_json(run / "run.json", RECORD | {"command": words})
     export = read_export(export_run(run))
-    assert export.record["command"] == "videopred train d.h5 --init-from first"
+    assert export.record["command"] == "videopred train d.h5 --init-from first --data d.h5"
     assert (export.settings["init_from"], export.settings["data"]["path"]) == ("first", "d.h5")
 
 

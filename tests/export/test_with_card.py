@@ -108,9 +108,9 @@ def test_a_card_says_what_the_model_is_and_where_it_is_from(place):
 def test_a_card_is_text_whatever_names_are(place):
     path = Path("models/mine/run.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"command": "videopred train \udcff.h5"}))
-    card = export_with_card(Path("models/mine"), Path("models/my\u202emodel.safetensors"))[1].read_text()
+    card = export_with_card(Path("models/mine"), Path("models/my\u202emodel&co.safetensors"))[1].read_text()
     assert "\u202e" not in card
-    assert card.startswith(r"# my\u202emodel")
+    assert card.startswith(r"# my\u202emodel&amp;co")
     assert r"videopred train '\udcff.h5'" in card
 
 

@@ -231,9 +231,9 @@ def test_what_is_of_one_model_is_refused_for_several(place, tmp_path):
     for flag, silenced in _OF_ONE.items():
         with pytest.raises(ValueError, match=f"^{flag} must be left out with several runs or films, got both"):
             render(both, file, intervention=Intervention(**silenced), out=tmp_path / "x")
-    with pytest.raises(ValueError, match="models must be one at least, got none"):
+    with pytest.raises(ValueError, match=r"^predictor must hold at least one model, got none"):
         render({}, file, out=tmp_path / "x")
-    with pytest.raises(ValueError, match=r"^models must have names, got \['']; say what to call each"):
+    with pytest.raises(ValueError, match=r"^predictor must have names, got \['']; say what to call each"):
         render({"": predictor}, file, out=tmp_path / "x")
 
 

@@ -136,7 +136,7 @@ def test_what_only_a_protocol_can_ask_for_is_not_passed_over(file, more):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"notes": "by hand"}, r"^notes must be names in a list or tuple, got 'by hand'; write \('by hand',\)"),
+        ({"notes": "by hand"}, r"^notes must be texts in a list or tuple, got 'by hand'; write \('by hand',\)"),
         ({"share": 1}, "^share must be True or False, got 1; choose one of these"),
     ],
 )

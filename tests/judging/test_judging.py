@@ -323,21 +323,21 @@ def test_what_cannot_be_asked(file, change, message):
 
 
 def test_what_is_no_model_or_no_list_of_metrics_is_named(file):
-    none = "^models must be one at least, got none; give one, or name several"
-    with pytest.raises(ValueError, match=none):
+    none = "must hold at least one model, got none; give one, or name several"
+    with pytest.raises(ValueError, match=f"^predictor {none}"):
         evaluate({}, file, context=3, horizon=5)
-    with pytest.raises(ValueError, match=none):
+    with pytest.raises(ValueError, match=f"^predict {none}"):
         judge({}, file, Protocol(context=3, horizon=5))
     for name in ("", 3):
         with pytest.raises(TypeError, match=f"^seeds must be called by text, got {name!r}; rename the group"):
             evaluate({"a": Fading(), "b": Fading()}, file, context=3, horizon=5, seeds={name: ("a", "b")})
-    with pytest.raises(ValueError, match=r"^models must have names, got \['', 'b'\]; say what to call each"):
+    with pytest.raises(ValueError, match=r"^predictor must have names, got \['', 'b'\]; say what to call each"):
         evaluate({"": Fading(), "b": Fading()}, file, context=3, horizon=5)
     with pytest.raises(TypeError, match=r"^means must be numbers of steps, got \{2: 3\}; write e.g. means="):
         evaluate(Fading(), file, context=3, horizon=5, means={2: 3})
     with pytest.raises(TypeError, match=r"^metrics must be names in a list or tuple, got 'bce'; write \('bce',\)"):
         evaluate(Fading(), file, context=3, horizon=5, metrics="bce")
-    with pytest.raises(TypeError, match=r"^metric_settings must be names in a list or tuple, got 'f1.threshold=.4'"):
+    with pytest.raises(TypeError, match=r"^metric_settings must be texts in a list or tuple, got 'f1.threshold=.4'"):
         evaluate(Fading(), file, context=3, horizon=5, metric_settings="f1.threshold=.4")
     with pytest.raises(TypeError, match=r"^metrics must be names in a list or tuple, got \{'f1': \{'threshold': 0.1"):
         evaluate(Fading(), file, context=3, horizon=5, metrics={"f1": {"threshold": 0.1}})

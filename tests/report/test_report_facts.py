@@ -114,14 +114,18 @@ def test_a_scene_is_one_that_has_its_film_and_its_picture(tmp_path):
     for name in ("scene-1.gif", "scene-2.gif", "scene-2.png", "scene-10.gif", "scene-10.png"):
         (folder / name).write_bytes({"gif": b"GIF89a", "png": b"\x89PNG"}[name[-3:]])
     (folder / "scene-0.png").write_bytes(b"\x89PNG")
-    (tmp_path / "secret").write_text("of one's own")
-    (folder / "scene-0.gif").symlink_to(tmp_path / "secret")
+    for kind, begins in (("gif", b"GIF89a"), ("png", b"\x89PNG")):
+        (tmp_path / f"mine.{kind}").write_bytes(begins)
+    (folder / "scene-0.gif").symlink_to(tmp_path / "mine.gif")
     found = find_run(tmp_path / "mine", tmp_path / "eval")
     assert found.surprise == {"films": [(folder / "scene-2.gif", folder / "scene-2.png")]}
     (folder / "scene-0.gif").unlink()
     (folder / "scene-0.gif").write_bytes(b"GIF89a")
     (folder / "scene-0.png").unlink()
-    (folder / "scene-0.png").symlink_to(tmp_path / "secret")
+    (folder / "scene-0.png").symlink_to(tmp_path / "mine.png")
+    assert find_run(tmp_path / "mine", tmp_path / "eval").surprise == found.surprise
+    (folder / "scene-0.png").unlink()
+    (folder / "scene-0.png").write_text("no picture")
     found = find_run(tmp_path / "mine", tmp_path / "eval")
     assert found.surprise == {"films": [(folder / "scene-2.gif", folder / "scene-2.png")]}
 

@@ -192,4 +192,5 @@ class ClipSource(ABC):
 
 def _require_whole_numbers(what: str, *numbers: object) -> None:
     for one in numbers:  # of NumPy, too
-        check.require_kind(hasattr(one, "__index__"), what, "be whole numbers", repr(one), "count them from 0")
+        whole = hasattr(one, "__index__") and not isinstance(one, bool)
+        check.require_kind(whole, what, "be whole numbers", repr(one), "count them from 0")

@@ -265,10 +265,7 @@ def compare(
     """
     fix = 'write {"RIMs": …}, with what videopred.evaluate or load_scores returned'
     check.require_kind(isinstance(scores, Mapping), "scores", "be a dict of scores by name", type(scores).__name__, fix)
-    must = "be a dict of rows and what they are called"
-    called = {} if names is None else names
-    named = isinstance(called, Mapping) and all(isinstance(name, str) and name for name in called.values())
-    check.require_kind(named, "names", must, repr(names), "leave it out")
+    called = names_by_row(names)
     for name, table in scores.items():
         check.require_kind(isinstance(name, str), "scores", "be called by text", repr(name), fix)
         check_path.not_a_path(f"scores of {name}", table, "be scores", "load_scores")
@@ -277,6 +274,14 @@ def compare(
     same, left_out = by_shared_metrics(scores)
     first = next(iter(model_rows(scores, called)))
     return Comparison(same, first if relative_to is None else relative_to, left_out, called)
+
+
+def names_by_row(names: Mapping[str, str] | None) -> Mapping[str, str]:
+    """What rows are called instead; nothing for None. TypeError for anything else than a dict of names."""
+    called = {} if names is None else names
+    fits = isinstance(called, Mapping) and all(isinstance(name, str) and name for name in called.values())
+    check.require_kind(fits, "names", "be a dict of rows and what they are called", repr(names), "leave it out")
+    return called
 
 
 def by_shared_metrics(scores: Mapping[str, Scores]) -> tuple[dict[str, Scores], tuple[str, ...]]:

@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.amounts import counted
-from videopred.eval.comparison import Comparison, by_shared_metrics, check_asked_alike, compare, first_known
+from videopred.eval.comparison import (
+    Comparison,
+    by_shared_metrics,
+    check_asked_alike,
+    compare,
+    first_known,
+    names_by_row,
+)
 from videopred.eval.comparison_rows import model_rows
 from videopred.eval.data_names import Series, series_of
 from videopred.eval.data_tables import data_document, data_latex, data_table
@@ -184,7 +191,7 @@ def compare_over_data(
         data_name: {name: shared[f"{name} on {data_name}"] for name in tables} for data_name, tables in data.items()
     }
     rows = {data_name: model_rows(tables) for data_name, tables in same.items()}
-    called = names or {}
+    called = names_by_row(names)
     for row in called:
         check.one_of("--names", row, dict.fromkeys(row for on_data in rows.values() for row in on_data))
     compared = {

@@ -36,7 +36,8 @@ def aligned_lines(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) 
 
 def markdown(title: str, blocks: Iterable[Block], notes: Iterable[str]) -> str:
     """A document in Markdown: a table for each block, and what the numbers mean below."""
-    return "\n\n".join([_plain(title), *map(_marked_table, blocks), *map(_plain, notes)]) + "\n"
+    told = ["\n".join(map(plain, note.split("\n"))) for note in notes]
+    return "\n\n".join([plain(title), *map(_marked_table, blocks), *told]) + "\n"
 
 
 def _marked_table(block: Block) -> str:
@@ -47,10 +48,10 @@ def _marked_table(block: Block) -> str:
 
 def _cell(text: str) -> str:
     """A cell of a table of Markdown, in which a bar would begin the next one."""
-    return _plain(text.strip()).replace("|", r"\|")
+    return plain(text.strip()).replace("|", r"\|")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text as it is in Markdown, where a name may look like HTML."""
     return printable(text).replace("&", "&amp;").replace("<", "&lt;")
 

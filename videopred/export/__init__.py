@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path, PureWindowsPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from torch import Tensor
@@ -98,16 +98,18 @@ def in_16_bits(weights: Mapping[str, Tensor], argument: str) -> dict[str, Tensor
     return rounded
 
 
-def _settings(config: RunConfig) -> dict[str, Any]:
-    """The settings, with names of files in the place of paths, which have a meaning on this machine only.
+def _path(text: str) -> PurePosixPath:
+    """A path, also one of Windows, as a run may be exported on another machine than it was trained on."""
+    return PurePosixPath(text.replace("\\", "/"))
 
-    Paths of Windows are known anywhere, as a run may be exported on another machine, and they know those of others.
-    """
+
+def _settings(config: RunConfig) -> dict[str, Any]:
+    """The settings, with names of files in the place of paths, which have a meaning on this machine only."""
     settings = config.model_dump(mode="json")
     if config.data is not None:
-        settings["data"]["path"] = PureWindowsPath(config.data.path).name
+        settings["data"]["path"] = _path(config.data.path).name
     if config.init_from is not None:
-        settings["init_from"] = last_name(PureWindowsPath(config.init_from))
+        settings["init_from"] = last_name(_path(config.init_from))
     return settings
 
 
@@ -119,8 +121,8 @@ def _record(run: Path, config: RunConfig) -> dict[str, Any]:
     if not record.get("command", "").startswith("videopred "):  # what a program of one's own was given may be secret
         record.pop("command", None)
     else:
-        learned = PureWindowsPath("" if config.data is None else config.data.path).name
-        place, source = last_name(run.resolve()), config.init_from and last_name(PureWindowsPath(config.init_from))
+        learned = _path("" if config.data is None else config.data.path).name
+        place, source = last_name(run.resolve()), config.init_from and last_name(_path(config.init_from))
         words = shlex.split(record["command"])
         if any(word.partition("=")[0] == "--seeds" for word in words):  # which are trained in one folder
             place = run.resolve().parent.name
@@ -145,5 +147,5 @@ def _elsewhere(before: str, word: str, names: Mapping[str, str | None]) -> str:
     if name and (is_folder or flag == "--init-from"):  # whose seed-1 says nothing without the folder around it
         value = name
     elif {"/", "\\"} & {*value}:
-        value = last_name(PureWindowsPath(value))
+        value = last_name(_path(value))
     return f"{flag}={value}" if equals else value

@@ -16,6 +16,7 @@ from videopred.command_lines import Words, evaluate_words, generate_words, train
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING
+from videopred.eval.text import plain
 from videopred.experiments import experiment_names
 from videopred.models import name_of_part
 from videopred.models.own import settings_of
@@ -92,7 +93,7 @@ def card_text(of: Described) -> str:
     context, horizon = of.given
     shown = f"*The first test clip, truth and prediction: {context} frames are given (blue-grey border), then "
     shown += f"{horizon} are the model's own (orange).*"
-    head = [f"# {of.name}", f"![Truth and prediction]({quote(of.name)}.gif)", shown, _summary(of)]
+    head = [f"# {plain(of.name)}", f"![Truth and prediction]({quote(of.name)}.gif)", shown, _summary(of)]
     sections = {
         "Use": _use(of),
         "Data": _origin(of),

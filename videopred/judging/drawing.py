@@ -67,7 +67,7 @@ def render(
     models = dict(predictor) if isinstance(predictor, Mapping) else {"": predictor}
     check_opened(file, itertools.filterfalse(_is_function, models.values()), ", or several in a dict")
     if isinstance(predictor, Mapping):  # one alone has no name
-        check_names(models)
+        check_names(models, "predictor")
     picture = PictureConfig() if picture is None else picture
     intervention = Intervention() if intervention is None else intervention
     check.require_instance("picture", picture, PictureConfig)

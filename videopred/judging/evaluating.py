@@ -71,7 +71,7 @@ def evaluate(
         TypeError: a path or another thing in the place of a model or of clips.
     """
     models = predictor if isinstance(predictor, Mapping) else {"model": predictor}
-    check_names(models)
+    check_names(models, "predictor")
     check_opened(file, models.values(), ", or several in a dict; videopred.judge scores functions")
     if metrics is None:
         metrics = usual_metrics([one.config for one in models.values() if isinstance(one, Predictor)], file)
@@ -82,7 +82,9 @@ def evaluate(
         horizon=file.horizon if horizon is None else horizon,
         part=part,
         metrics=check.as_names("metrics", metrics),
-        metric_settings=check.as_names("metric_settings", metric_settings, "write ('f1.threshold=0.4',)"),
+        metric_settings=check.as_names(
+            "metric_settings", metric_settings, fix="write ('f1.threshold=0.4',)", must="be texts in a list or tuple"
+        ),
         means=check.as_tuple("means", means, "be numbers of steps", "write e.g. means=[5, 10]"),
         clips=first,
         feedback=feedback,
@@ -151,6 +153,7 @@ def judge(
         protocol = protocol.model_copy(update={"feedback": "elsewhere"})
     how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
     models = predict if isinstance(predict, Mapping) else {"model": predict}
+    check_names(models, "predict")
     for name, model in models.items():
         must, fix = "be a function of (context, horizon)", "give one that returns the films, see docs/adding.md"
         of_models = "score it with videopred.evaluate(model, clips)"

@@ -70,13 +70,13 @@ def _check_clips(argument: str, clips: ClipSource) -> None:
     check.require_kind(hasattr(clips, "read_frames"), argument, must, type(clips).__name__, fix)
 
 
-def check_names(models: Iterable[object]) -> None:
+def check_names(models: Iterable[object], argument: str) -> None:
     """Refuse no models at all, and models whose names are no text, or empty."""
     names = list(models)
-    check.require(len(names) > 0, "models", "be one at least", "none", "give one, or name several")
+    check.require(len(names) > 0, argument, "hold at least one model", "none", "give one, or name several")
     fits = all(isinstance(name, str) for name in names)
-    check.require_kind(fits, "models", "have text as names", names, "put quotes around them")
-    check.require("" not in names, "models", "have names", names, "say what to call each")
+    check.require_kind(fits, argument, "have text as names", names, "put quotes around them")
+    check.require("" not in names, argument, "have names", names, "say what to call each")
 
 
 def check_part(part: str, file: ClipSource) -> int:

@@ -19,7 +19,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.baselines import BASELINES, baselines_for
 from videopred.judging.batches import Batch, Predicted, films, seed_sample
-from videopred.judging.fitting import check_names, check_protocol, check_reference
+from videopred.judging.fitting import check_protocol, check_reference
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.objects import notes_on_places
 from videopred.judging.oracle import knows_physics
@@ -82,7 +82,8 @@ def judge_rows(
     """
     other, fix = ", ".join(how.keys() - HowAndWhere.__optional_keys__), "say in the protocol what is asked"
     check.require_kind(not other, "how", f"be of {', '.join(sorted(HowAndWhere.__optional_keys__))}", other, fix)
-    notes, shares = check.as_names("notes", how.get("notes", ())), how.get("share", False)
+    notes = check.as_names("notes", how.get("notes", ()), must="be texts in a list or tuple")
+    shares = how.get("share", False)
     check.require_kind(isinstance(shares, bool), "share", "be True or False", repr(shares), "choose one of these")
     clips, batch_size = check_protocol(protocol, file), how.get("batch_size", 32)
     batch_size = check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
@@ -90,7 +91,6 @@ def judge_rows(
     device = torch.device(how.get("device", "cpu"))
     measured_on = measuring_device(device)
     baselines = baselines_for(file, protocol.context, reference is not None)
-    check_names(predictions)
     taken = ", ".join(name for name in predictions if name in BASELINES)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     tally, varied = Tally(_metrics(protocol), protocol.samples), set[str]()

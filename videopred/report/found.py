@@ -156,9 +156,9 @@ def _drawn_scene(folder: Path) -> list[tuple[Path, Path]]:
 
 
 def _begins(file: Path, kind: bytes) -> bool:
-    """Whether a file is there that is a picture of a kind: a link of somebody else's may lead to any file of one's own,
-    which a page that is shared must not hold."""
-    if not file.is_file():
+    """Whether a file is there that is a picture of a kind, and no link: one of somebody else's may lead to any file of
+    one's own, which a page that is shared must not hold."""
+    if file.is_symlink() or not file.is_file():
         return False
     with file.open("rb") as opened:
         return opened.read(len(kind)) == kind
