@@ -36,8 +36,7 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     The folder is made, and goes away again if nothing comes of it; what was at `path` is replaced at the very end. A
     link stays, and the file comes to where it leads, such as another disk. A killed process leaves the temporary file,
     `.<name>.<machine>-<process>-<random>.partial`, and never half a file under the final name; whoever writes the same
-    file next on that machine clears it away, or a day later on another. A file that replaces another has its
-    rights.
+    file next on that machine clears it away, or a day later on another. A file that replaces another has its rights.
 
     Args:
         path: the file to make.
