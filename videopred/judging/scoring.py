@@ -78,7 +78,7 @@ def judge_rows(
         ValueError: an unknown metric or part, more clips than there are, context and horizon longer than the clips, a
             reference without a train part or of other frames, a name that a trivial baseline has, or a prediction of
             another shape.
-        TypeError: a name that is no text, or something of another kind than `HowAndWhere` says, or that it knows not.
+        TypeError: something of another kind than `HowAndWhere` says, or that it does not know.
     """
     other, fix = ", ".join(how.keys() - HowAndWhere.__optional_keys__), "say in the protocol what is asked"
     check.require_kind(not other, "how", f"be of {', '.join(sorted(HowAndWhere.__optional_keys__))}", other, fix)
